@@ -1,0 +1,163 @@
+import Foundation
+public import GRDB
+import ShoeboxFormat
+public import ShoeboxModel
+
+/// Where a stored change stands.
+public enum ChangeStanding: Int64, Sendable {
+    /// Made here, not yet pushed.
+    case pending = 0
+    /// Counts.
+    case accepted = 1
+    /// Arrived, but its sender had no right to write it; kept in the history only.
+    case refused = 2
+}
+
+/// A change together with who brought it.
+public struct StoredChange: Sendable {
+    /// The row, in order of arrival.
+    public var id: Int64
+    /// The zone.
+    public var zone: ZoneID
+    /// The change.
+    public var change: Change
+    /// Whose segment brought it; for own changes the own account.
+    public var account: AccountID
+    /// The replica whose segment brought it.
+    public var sender: ReplicaID
+    /// That segment's number; 0 while pending.
+    public var sequence: UInt64
+    /// Whether it counts.
+    public var standing: ChangeStanding
+    /// The history transaction it came in with.
+    public var token: Int64
+
+    init(_ row: Row) throws {
+        id = row["id"]
+        zone = try row.zoneID("zone")
+        do { change = try ChangeCoder.decode(row.bytes("payload")) } catch {
+            throw StoreError("change \(id) does not decode: \(error)")
+        }
+        account = try row.accountID("account")
+        sender = try row.replicaID("sender")
+        sequence = UInt64(bitPattern: row["sequence"])
+        standing = ChangeStanding(rawValue: row["state"]) ?? .refused
+        token = row["token"]
+    }
+}
+
+extension Database {
+    /// Takes in one change of a zone and refreshes its record. A change that is here already is left alone, unless it
+    /// was refused and now comes from somebody who may write it. Returns whether anything was stored.
+    @discardableResult
+    public func insert(
+        _ change: Change, zone: ZoneID, account: AccountID, sender: ReplicaID, sequence: UInt64,
+        standing: ChangeStanding, token: Int64
+    ) throws -> Bool {
+        let statement = try cachedStatement(
+            sql: """
+                INSERT INTO change (zone, record, replica, counter, account, sender, sequence, state, token, payload)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (zone, replica, counter) DO UPDATE SET account = excluded.account,
+                    sender = excluded.sender, sequence = excluded.sequence, state = excluded.state,
+                    token = excluded.token, payload = excluded.payload
+                    WHERE change.state = 2 AND excluded.state <> 2
+                """)
+        try statement.execute(arguments: [
+            zone.data, change.record.data, change.dot.replica.data, Int64(bitPattern: change.dot.counter),
+            account.data, sender.data, Int64(bitPattern: sequence), standing.rawValue, token,
+            Data(ChangeCoder.encode(change)),
+        ])
+        guard changesCount > 0 else { return false }
+        if standing != .refused { try refresh(change.record, in: zone, after: change) }
+        return true
+    }
+
+    /// All changes of a record that count, in order of arrival.
+    public func changes(of record: RecordName, in zone: ZoneID) throws -> [Change] {
+        try cachedStatement(sql: "SELECT payload FROM change WHERE zone = ? AND record = ? AND state < 2 ORDER BY id")
+            .fetchPayloads(self, [zone.data, record.data])
+    }
+
+    /// The merged state of a record; nil if nothing is known of it.
+    public func state(of id: RecordID) throws -> RecordState? {
+        RecordState(try changes(of: id.name, in: id.zone))
+    }
+
+    /// Own changes of a zone that were not pushed yet, oldest first.
+    public func pendingChanges(in zone: ZoneID, limit: Int) throws -> [StoredChange] {
+        try Row.fetchAll(
+            self, sql: "SELECT * FROM change WHERE zone = ? AND state = 0 ORDER BY id LIMIT ?",
+            arguments: [zone.data, limit]
+        ).map(StoredChange.init)
+    }
+
+    /// How many own changes wait to be pushed.
+    public func pendingCount(in zone: ZoneID? = nil) throws -> Int {
+        try Int.fetchOne(
+            self, sql: "SELECT count(*) FROM change WHERE state = 0 AND (? IS NULL OR zone = ?)",
+            arguments: [zone?.data, zone?.data]) ?? 0
+    }
+
+    /// Replaces the content of a pending change, such as an asset's location that is known now.
+    public func replacePayload(of id: Int64, with change: Change) throws {
+        try execute(
+            sql: "UPDATE change SET payload = ? WHERE id = ? AND state = 0",
+            arguments: [Data(ChangeCoder.encode(change)), id])
+    }
+
+    /// Marks pending changes as part of a segment that is about to be published.
+    public func markPushed(_ ids: [Int64], sequence: UInt64) throws {
+        let statement = try cachedStatement(sql: "UPDATE change SET state = 1, sequence = ? WHERE id = ?")
+        for id in ids { try statement.execute(arguments: [Int64(bitPattern: sequence), id]) }
+    }
+
+    /// Judges every change of a zone again after its control changed; returns the records whose changes now count
+    /// differently. Own pending changes are not judged here.
+    public func judgeAgain(
+        in zone: ZoneID, counts: (AccountID, ReplicaID, UInt64) -> Bool
+    ) throws -> Set<RecordName> {
+        var affected: Set<RecordName> = []
+        let senders = try Row.fetchAll(
+            self,
+            sql: "SELECT DISTINCT account, sender, sequence, state FROM change WHERE zone = ? AND sequence > 0",
+            arguments: [zone.data])
+        for row in senders {
+            let sequence = UInt64(bitPattern: row["sequence"] as Int64)
+            let wanted: ChangeStanding =
+                counts(try row.accountID("account"), try row.replicaID("sender"), sequence) ? .accepted : .refused
+            guard (row["state"] as Int64) != wanted.rawValue else { continue }
+            let arguments: StatementArguments = [
+                zone.data, row["sender"] as Data, row["sequence"] as Int64, row["account"] as Data,
+            ]
+            for record in try Data.fetchAll(
+                self,
+                sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?",
+                arguments: arguments)
+            { if let name = RecordName(bytes: record) { affected.insert(name) } }
+            try execute(
+                sql: "UPDATE change SET state = ? WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?",
+                arguments: [wanted.rawValue] + arguments)
+        }
+        for record in affected { try refresh(record, in: zone, after: nil) }
+        return affected
+    }
+
+    /// Changes after a history token, oldest first.
+    public func history(after token: Int64, limit: Int) throws -> [StoredChange] {
+        try Row.fetchAll(
+            self, sql: "SELECT * FROM change WHERE token > ? ORDER BY token, id LIMIT ?", arguments: [token, limit]
+        ).map(StoredChange.init)
+    }
+}
+
+extension Statement {
+    /// Decodes the single payload column of every row.
+    fileprivate func fetchPayloads(_ db: Database, _ arguments: StatementArguments) throws -> [Change] {
+        try Data.fetchAll(self, arguments: arguments).map { data in
+            do { return try ChangeCoder.decode(Array(data)) } catch {
+                throw StoreError("a change does not decode: \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+public import GRDB
+public import ShoeboxModel
+
+/// Something that needs a person, or time: what, why, and what to do now.
+public struct Problem: Hashable, Sendable {
+    /// Stable code, such as `sidecarBroken`.
+    public var code: String
+    /// The path as a person knows it; nil if it is about a zone or everything.
+    public var path: String?
+    /// The zone; nil if it is about none.
+    public var zone: ZoneID?
+    /// What and why.
+    public var message: String
+    /// What to do now.
+    public var remedy: String
+    /// A problem from its parts.
+    public init(code: String, path: String? = nil, zone: ZoneID? = nil, message: String, remedy: String) {
+        self.code = code
+        self.path = path
+        self.zone = zone
+        self.message = message
+        self.remedy = remedy
+    }
+    /// What makes it one problem: a second report of the same key replaces the first.
+    public var key: String { "\(code)|\(zone?.description ?? "")|\(path ?? "")" }
+}
+
+extension Database {
+    /// Notes a problem, or refreshes its text.
+    public func report(_ problem: Problem, nowMilliseconds: UInt64) throws {
+        try execute(
+            sql: """
+                INSERT INTO problem VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (key) DO UPDATE SET message = excluded.message, remedy = excluded.remedy
+                """,
+            arguments: [
+                problem.key, problem.code, problem.path, problem.zone?.data, problem.message, problem.remedy,
+                Int64(bitPattern: nowMilliseconds),
+            ])
+    }
+
+    /// Removes problems of a code, all or those of one path or zone.
+    public func clearProblems(code: String, path: String? = nil, zone: ZoneID? = nil) throws {
+        try execute(
+            sql: "DELETE FROM problem WHERE code = ? AND (? IS NULL OR path = ?) AND (? IS NULL OR zone = ?)",
+            arguments: [code, path, path, zone?.data, zone?.data])
+    }
+
+    /// Everything that is wrong, oldest first.
+    public func problems() throws -> [Problem] {
+        try Row.fetchAll(self, sql: "SELECT * FROM problem ORDER BY since, key").map { row in
+            Problem(
+                code: row["code"], path: row["path"], zone: row.digest("zone").map(ZoneID.init),
+                message: row["message"], remedy: row["remedy"])
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+public import GRDB
+public import ShoeboxModel
+import ShoeboxPlanning
+
+/// One record's row: what of its merged state the engine looks things up by.
+public struct RecordRow: Sendable {
+    /// The record.
+    public var id: RecordID
+    /// Its kind.
+    public var type: RecordType
+    /// Whether it shows.
+    public var isLive: Bool
+    /// The folder it says it is in; nil for the zone's root.
+    public var parent: RecordName?
+    /// When the parent was written.
+    public var parentStamp: HybridTimestamp?
+    /// Its file name.
+    public var name: FileName?
+    /// When the name was written.
+    public var nameStamp: HybridTimestamp?
+    /// Who wrote the name.
+    public var nameAuthor: AccountID?
+    /// SHA-256 of the content.
+    public var contentHash: Digest32?
+    /// Bytes of the content.
+    public var size: UInt64
+    /// Whether the content is available in the container.
+    public var isLocated: Bool
+    /// The photo of a join, rating or comment; the record that a placement places.
+    public var subject: RecordName?
+
+    init(_ row: Row) throws {
+        id = RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record"))
+        type = RecordType(rawValue: row["type"])
+        isLive = row["live"]
+        parent = RecordName(bytes: row.bytes("parent"))
+        parentStamp = ColumnCoder.timestamp(row.bytes("parentStamp"))
+        name = FileName(bytes: row.bytes("name"))
+        nameStamp = ColumnCoder.timestamp(row.bytes("nameStamp"))
+        nameAuthor = row.digest("nameAuthor").map(AccountID.init)
+        contentHash = row.digest("hash")
+        size = UInt64(bitPattern: (row["size"] as Int64?) ?? 0)
+        isLocated = row["located"]
+        subject = RecordName(bytes: row.bytes("photo"))
+    }
+}
+
+extension FieldKey {
+    /// `Value.boolean` on the folder that is the root of a shared zone: what lies in it shows at the zone's root.
+    public static let root = FieldKey(rawValue: "root")
+    /// `Value.bytes`: the zone that a Placement places.
+    public static let targetZone = FieldKey(rawValue: "targetZone")
+    /// `Value.reference`: the record that a Placement places; absent where it places the zone itself.
+    public static let targetRecord = FieldKey(rawValue: "targetRecord")
+}
+
+extension Database {
+    /// Writes a record's row from its changes, and marks what shows it differently now: the record itself, and for a
+    /// join, rating, comment or placement the record it speaks of.
+    func refresh(_ record: RecordName, in zone: ZoneID, after change: Change?) throws {
+        let existing = try Row.fetchOne(
+            cachedStatement(sql: "SELECT photo FROM record WHERE zone = ? AND record = ?"),
+            arguments: [zone.data, record.data])
+        let state: RecordState?
+        if let change, existing == nil, change.context.isEmpty {
+            state = RecordState([change])
+        } else {
+            state = RecordState(try changes(of: record, in: zone))
+        }
+        guard let state else {
+            try execute(
+                sql: "UPDATE record SET live = 0, dirty = 1 WHERE zone = ? AND record = ?",
+                arguments: [zone.data, record.data])
+            return
+        }
+        try write(state, zone: zone)
+        switch state.type {
+        case .photoTag, .rating, .comment:
+            if let photo = state[.photo]?.reference { try markDirty(RecordID(zone: zone, name: photo)) }
+        case .tag:
+            try execute(
+                sql: """
+                    UPDATE record SET dirty = 1 WHERE zone = ?1 AND record IN
+                        (SELECT photo FROM record WHERE zone = ?1 AND type = 'PhotoTag' AND parent = ?2)
+                    """, arguments: [zone.data, record.data])
+        case .placement:
+            if case .bytes(let bytes) = state[.targetZone], let target = Digest32(bytes: bytes) {
+                if let name = state[.targetRecord]?.reference {
+                    try markDirty(RecordID(zone: ZoneID(target), name: name))
+                }
+                try setMetaText("layoutDirty", "1")
+            }
+        default: break
+        }
+    }
+
+    private func write(_ state: RecordState, zone: ZoneID) throws {
+        let parent = state.fields[.parent]?.winner
+        let name = state.fields[.name]?.winner
+        // A join's tag stands in the parent column, a placement's target in the photo column: one row shape, one index.
+        let parentName: RecordName? =
+            state.type == .photoTag ? state[.tag]?.reference : parent?.value.reference
+        let subject: RecordName? =
+            state.type == .placement ? state[.targetRecord]?.reference : state[.photo]?.reference
+        let hash: Data? =
+            if state.type == .placement, case .bytes(let bytes) = state[.targetZone] { Data(bytes) } else {
+                state.content?.contentHash.data
+            }
+        try cachedStatement(
+            sql: """
+                INSERT INTO record (zone, record, type, live, dirty, parent, parentStamp, name, nameStamp, nameAuthor,
+                    hash, size, located, photo, conflicts)
+                VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (zone, record) DO UPDATE SET type = excluded.type, live = excluded.live, dirty = 1,
+                    parent = excluded.parent, parentStamp = excluded.parentStamp, name = excluded.name,
+                    nameStamp = excluded.nameStamp, nameAuthor = excluded.nameAuthor, hash = excluded.hash,
+                    size = excluded.size, located = excluded.located, photo = excluded.photo,
+                    conflicts = excluded.conflicts
+                """
+        ).execute(arguments: [
+            zone.data, state.name.data, state.type.rawValue, isShown(state), parentName?.data,
+            parent.map { ColumnCoder.data($0.timestamp) }, name?.value.fileName?.data,
+            name.map { ColumnCoder.data($0.timestamp) }, name?.author.data, hash,
+            state.content.map { Int64(bitPattern: $0.size) }, state.content?.location != nil, subject?.data,
+            state.fields.values.reduce(0) { $0 + $1.losers.count },
+        ])
+        if state.type == .folder, state[.root]?.boolean == true {
+            try execute(
+                sql: "UPDATE zone SET rootRecord = min(coalesce(rootRecord, ?2), ?2) WHERE id = ?1",
+                arguments: [zone.data, state.name.data])
+        }
+    }
+
+    /// A membership or rating that was taken back is live as a record, and shows nothing.
+    private func isShown(_ state: RecordState) -> Bool {
+        state.isLive && (state.type != .photoTag || state[.member]?.boolean != false)
+    }
+
+    /// Marks a record as one that the folder may show wrongly.
+    public func markDirty(_ id: RecordID) throws {
+        try cachedStatement(sql: "UPDATE record SET dirty = 1 WHERE zone = ? AND record = ?")
+            .execute(arguments: [id.zone.data, id.name.data])
+    }
+
+    /// Marks every record with a place in a zone.
+    public func markAllDirty(in zone: ZoneID) throws {
+        try execute(sql: "UPDATE record SET dirty = 1 WHERE zone = ?", arguments: [zone.data])
+    }
+
+    /// Says that the folder shows these records as they are.
+    public func clearDirty(_ ids: some Sequence<RecordID>) throws {
+        let statement = try cachedStatement(sql: "UPDATE record SET dirty = 0 WHERE zone = ? AND record = ?")
+        for id in ids { try statement.execute(arguments: [id.zone.data, id.name.data]) }
+    }
+
+    /// Dirty records of some zones, at most so many.
+    public func dirtyRecords(in zones: [ZoneID], limit: Int) throws -> [RecordRow] {
+        try zones.flatMap { zone in
+            try Row.fetchAll(
+                self, sql: "SELECT * FROM record WHERE dirty = 1 AND zone = ? LIMIT ?", arguments: [zone.data, limit]
+            ).map(RecordRow.init)
+        }
+    }
+
+    /// How many records the folders may show wrongly.
+    public func dirtyCount(in zone: ZoneID? = nil) throws -> Int {
+        try Int.fetchOne(
+            self, sql: "SELECT count(*) FROM record WHERE dirty = 1 AND (? IS NULL OR zone = ?)",
+            arguments: [zone?.data, zone?.data]) ?? 0
+    }
+
+    /// A record's row.
+    public func record(_ id: RecordID) throws -> RecordRow? {
+        try Row.fetchOne(
+            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND record = ?"),
+            arguments: [id.zone.data, id.name.data]
+        ).map(RecordRow.init)
+    }
+
+    /// All folders of a zone, live or not.
+    public func folders(in zone: ZoneID) throws -> [RecordRow] {
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND type = 'Folder'"), arguments: [zone.data]
+        ).map(RecordRow.init)
+    }
+
+    /// The live files that say they are in a folder (nil: the zone's root).
+    public func files(in zone: ZoneID, parent: RecordName?) throws -> [RecordRow] {
+        try Row.fetchAll(
+            cachedStatement(
+                sql: """
+                    SELECT * FROM record WHERE zone = ?1 AND parent IS ?2 AND live = 1 AND type IN ('Photo', 'File')
+                    """), arguments: [zone.data, parent?.data]
+        ).map(RecordRow.init)
+    }
+
+    /// All live files of a zone.
+    public func files(in zone: ZoneID) throws -> [RecordRow] {
+        try Row.fetchAll(
+            self, sql: "SELECT * FROM record WHERE zone = ? AND live = 1 AND type IN ('Photo', 'File')",
+            arguments: [zone.data]
+        ).map(RecordRow.init)
+    }
+
+    /// Live records of a kind in a zone.
+    public func records(of type: RecordType, in zone: ZoneID) throws -> [RecordRow] {
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND type = ? AND live = 1"),
+            arguments: [zone.data, type.rawValue]
+        ).map(RecordRow.init)
+    }
+
+    /// Live joins, ratings and comments of a photo.
+    public func companions(of id: RecordID) throws -> [RecordRow] {
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND photo = ? AND live = 1"),
+            arguments: [id.zone.data, id.name.data]
+        ).map(RecordRow.init)
+    }
+
+    /// Folders that have a live file or folder directly in them, to decide whether a dead folder shows.
+    public func hasLiveFiles(in zone: ZoneID, parent: RecordName) throws -> Bool {
+        try Bool.fetchOne(
+            cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM record WHERE zone = ? AND parent = ? AND live = 1
+                        AND type IN ('Photo', 'File'))
+                    """), arguments: [zone.data, parent.data]) ?? false
+    }
+
+    /// Records with values that nobody has decided between.
+    public func conflictedRecords() throws -> [RecordRow] {
+        try Row.fetchAll(self, sql: "SELECT * FROM record WHERE conflicts > 0 AND live = 1").map(RecordRow.init)
+    }
+}

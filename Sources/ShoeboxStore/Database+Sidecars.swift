@@ -1,0 +1,174 @@
+public import Foundation
+public import GRDB
+public import ShoeboxModel
+
+/// The sidecar last written for, or read of, a record.
+public struct SidecarRow: Sendable {
+    /// The record.
+    public var id: RecordID
+    /// The sidecar's file name, beside the record's file.
+    public var name: FileName
+    /// The sidecar file as last seen.
+    public var stamp: FileStamp
+    /// The state it was written from; empty if it isn't ours.
+    public var rev: String
+    /// A row from its parts.
+    public init(id: RecordID, name: FileName, stamp: FileStamp, rev: String) {
+        self.id = id
+        self.name = name
+        self.stamp = stamp
+        self.rev = rev
+    }
+}
+
+/// Bytes that were renamed into place but are not known to be durable yet.
+public struct IntentRow: Sendable {
+    /// The row.
+    public var rowID: Int64
+    /// Which watched folder.
+    public var root: RootKind
+    /// Where.
+    public var path: RelativePath
+    /// The record.
+    public var id: RecordID
+    /// The file.
+    public var inode: UInt64
+    /// Its bytes.
+    public var size: UInt64
+    /// SHA-256 of them.
+    public var contentHash: Digest32
+    /// The boot during which it was written.
+    public var boot: String
+}
+
+extension Database {
+    /// The sidecar of a record.
+    public func sidecar(_ id: RecordID) throws -> SidecarRow? {
+        try Row.fetchOne(
+            cachedStatement(sql: "SELECT * FROM sidecar WHERE zone = ? AND record = ?"),
+            arguments: [id.zone.data, id.name.data]
+        ).map { row in
+            SidecarRow(id: id, name: try row.fileName("name"), stamp: row.fileStamp(), rev: row["rev"])
+        }
+    }
+
+    /// Stores what is known of a record's sidecar.
+    public func setSidecar(_ row: SidecarRow) throws {
+        try cachedStatement(sql: "INSERT OR REPLACE INTO sidecar VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
+            row.id.zone.data, row.id.name.data, row.name.data, Int64(bitPattern: row.stamp.size),
+            row.stamp.modifiedNanoseconds, Int64(bitPattern: row.stamp.inode), row.stamp.birthNanoseconds, row.rev,
+        ])
+    }
+
+    /// Forgets a record's sidecar.
+    public func removeSidecar(_ id: RecordID) throws {
+        try execute(
+            sql: "DELETE FROM sidecar WHERE zone = ? AND record = ?", arguments: [id.zone.data, id.name.data])
+    }
+
+    /// The fields that a sidecar was written from, as JSON text; nil when they are not known (any more).
+    public func sidecarState(rev: String, of id: RecordID) throws -> Data? {
+        try Data.fetchOne(
+            self, sql: "SELECT fields FROM sidecarState WHERE rev = ? AND zone = ? AND record = ?",
+            arguments: [rev, id.zone.data, id.name.data])
+    }
+
+    /// Keeps the fields that a sidecar is written from, and forgets those older than a time.
+    public func setSidecarState(
+        rev: String, of id: RecordID, fields: Data, nowMilliseconds: UInt64, keptMilliseconds: UInt64
+    ) throws {
+        try execute(
+            sql: "INSERT OR REPLACE INTO sidecarState VALUES (?, ?, ?, ?, ?)",
+            arguments: [rev, id.zone.data, id.name.data, fields, Int64(bitPattern: nowMilliseconds)])
+        let oldest = Int64(bitPattern: nowMilliseconds) - Int64(bitPattern: keptMilliseconds)
+        try execute(
+            sql: """
+                DELETE FROM sidecarState WHERE zone = ?1 AND record = ?2 AND created < ?3
+                    AND rev <> (SELECT rev FROM sidecar WHERE zone = ?1 AND record = ?2)
+                """, arguments: [id.zone.data, id.name.data, oldest])
+    }
+
+    /// Notes that a file is about to be renamed into place.
+    public func addIntent(
+        root: RootKind, path: RelativePath, id: RecordID, inode: UInt64, size: UInt64, contentHash: Digest32,
+        boot: String
+    ) throws {
+        try execute(
+            sql: """
+                INSERT INTO intent (root, path, zone, record, inode, size, hash, boot) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                root.rawValue, Data(path.bytes), id.zone.data, id.name.data, Int64(bitPattern: inode),
+                Int64(bitPattern: size), contentHash.data, boot,
+            ])
+    }
+
+    /// Everything renamed into place and not known to be durable.
+    public func intents() throws -> [IntentRow] {
+        try Row.fetchAll(self, sql: "SELECT * FROM intent ORDER BY id").compactMap { row in
+            let names = row.bytes("path").split(separator: UInt8(ascii: "/")).compactMap { FileName(bytes: Array($0)) }
+            guard let hash = row.digest("hash") else { return nil }
+            return IntentRow(
+                rowID: row["id"], root: RootKind(rawValue: row["root"]) ?? .library, path: RelativePath(names),
+                id: RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record")),
+                inode: UInt64(bitPattern: row["inode"]), size: UInt64(bitPattern: row["size"]), contentHash: hash,
+                boot: row["boot"])
+        }
+    }
+
+    /// Forgets intents: what they were for is durable.
+    public func clearIntents(upTo rowID: Int64) throws {
+        try execute(sql: "DELETE FROM intent WHERE id <= ?", arguments: [rowID])
+    }
+
+    /// The asset that this replica wrote or verified for certain bytes.
+    public func asset(_ contentHash: Digest32) throws -> AssetReference? {
+        try Row.fetchOne(
+            cachedStatement(sql: "SELECT * FROM asset WHERE hash = ?"), arguments: [contentHash.data]
+        ).map { row in
+            AssetReference(
+                contentHash: contentHash, size: UInt64(bitPattern: row["size"]), location: row["location"],
+                key: row.bytes("key"))
+        }
+    }
+
+    /// Notes an asset that this replica wrote or verified.
+    public func setAsset(_ asset: AssetReference) throws {
+        guard let location = asset.location else { return }
+        try execute(
+            sql: "INSERT OR REPLACE INTO asset VALUES (?, ?, ?, ?)",
+            arguments: [asset.contentHash.data, Int64(bitPattern: asset.size), location, Data(asset.key)])
+    }
+
+    /// Forgets an asset that turned out to be missing or damaged.
+    public func removeAsset(_ contentHash: Digest32) throws {
+        try execute(sql: "DELETE FROM asset WHERE hash = ?", arguments: [contentHash.data])
+    }
+}
+
+extension Database {
+    /// Leaves a request for whoever runs the engine; returns its number.
+    public func addRequest(_ body: String, nowMilliseconds: UInt64) throws -> Int64 {
+        try execute(
+            sql: "INSERT INTO request (created, body) VALUES (?, ?)",
+            arguments: [Int64(bitPattern: nowMilliseconds), body])
+        return lastInsertedRowID
+    }
+
+    /// Requests that nobody has answered, oldest first.
+    public func openRequests() throws -> [(id: Int64, body: String)] {
+        try Row.fetchAll(self, sql: "SELECT id, body FROM request WHERE result IS NULL ORDER BY id")
+            .map { ($0["id"], $0["body"]) }
+    }
+
+    /// Answers a request. Answers older than the newest hundred are forgotten.
+    public func answerRequest(_ id: Int64, result: String) throws {
+        try execute(sql: "UPDATE request SET result = ? WHERE id = ?", arguments: [result, id])
+        try execute(sql: "DELETE FROM request WHERE result IS NOT NULL AND id < ?", arguments: [id - 100])
+    }
+
+    /// The answer to a request; nil while there is none.
+    public func requestResult(_ id: Int64) throws -> String? {
+        try String.fetchOne(self, sql: "SELECT result FROM request WHERE id = ?", arguments: [id])
+    }
+}
