@@ -3,7 +3,7 @@ public import ShoeboxWorld
 
 extension SimulatedDisk {
     /// Cuts the power: unsynchronised changes are lost as chosen, open handles are dead. The processes on the machine
-    /// are the test's business (`SimulatedMachine.restart`).
+    /// are the test's business (`SimulatedMachine.powerCut`).
     public func crash(_ cut: SimulatedPowerCut = .losingEverything) {
         control { state in
             state.main.powerCut(cut)

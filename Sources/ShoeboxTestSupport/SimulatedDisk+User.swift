@@ -217,19 +217,25 @@ extension SimulatedDisk {
         }
     }
 
-    /// Closes what `beginWriting` opened.
-    public func endWriting(_ path: String) throws(FileError) {
+    /// Closes what `beginWriting` opened. Returns where the file is by now and what is in it; nil if it was removed.
+    @discardableResult
+    public func endWriting(_ path: String) throws(FileError) -> (path: RelativePath, bytes: [UInt8])? {
         let path = try Self.path(path)
-        try locked { state throws(FileError) in
-            guard let held = state.userWriters.removeValue(forKey: path) else { return }
-            try state.withVolume("close", path) { volume, state throws(FileError) in
-                guard volume.device == held.volume else { return }
-                if let now = volume.path(of: held.serial) { state.mark(now.parent) }
+        return try locked { state throws(FileError) in
+            guard let held = state.userWriters.removeValue(forKey: path) else { return nil }
+            return try state.withVolume("close", path) { volume, state throws(FileError) in
+                guard volume.device == held.volume else { return nil }
                 volume.commitJournal(andBytesOf: held.serial)
-                volume.close(held.serial, writing: true)
+                defer { volume.close(held.serial, writing: true) }
+                guard let now = volume.path(of: held.serial), let node = volume.nodes[held.serial] else { return nil }
+                state.mark(now.parent)
+                return (now, node.bytes)
             }
         }
     }
+
+    /// Whether the root is there.
+    public var isMounted: Bool { control { $0.attachment == .mounted } }
 
     /// Runs one act of the user's; the body returns the file whose bytes become durable, nil for names only.
     private func user(

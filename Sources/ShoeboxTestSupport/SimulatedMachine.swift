@@ -50,15 +50,17 @@ public final class SimulatedMachine: Sendable {
     /// Kills the process, as kill -9 does: each of its calls throws `.simulatedCrash` from now on.
     public func kill() { faults.crash() }
 
-    /// Lets a new process start. After a power cut the disks have lost what is chosen and the boot's name is another;
-    /// nil stands for a mere death of the process.
-    public func restart(after cut: SimulatedPowerCut? = nil) {
-        if let cut {
-            library.crash(cut)
-            shared.crash(cut)
-            state.withLock { $0.boots += 1 }
-            clock.reboot()
-        }
+    /// Cuts the machine's power: the process is dead, the disks have lost what is chosen, and the boot's name is another.
+    public func powerCut(_ cut: SimulatedPowerCut) {
+        kill()
+        library.crash(cut)
+        shared.crash(cut)
+        state.withLock { $0.boots += 1 }
+        clock.reboot()
+    }
+
+    /// Lets a new process start after `kill`, a crash or `powerCut`.
+    public func restart() {
         mount.reopen()
         faults.restart()
     }

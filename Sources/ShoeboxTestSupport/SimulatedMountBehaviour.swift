@@ -2,7 +2,7 @@ public import ShoeboxWorld
 
 /// How late and how forgetful one client's view of the storage is; all times are of the true clock. The value made by
 /// `init()` is a perfect mount.
-public struct SimulatedMountBehaviour: Sendable {
+public struct SimulatedMountBehaviour: Hashable, Sendable {
     /// Listings show the directory as it was this long ago; chosen anew for each listing, never older than one shown
     /// before. What the client itself did shows at once.
     public var listingDelayMilliseconds: ClosedRange<UInt64> = 0...0

@@ -1,0 +1,245 @@
+import ShoeboxModel
+import ShoeboxWorld
+
+/// How a simulation is set up: who takes part, and how engines are made.
+public struct SimulationSetup {
+    /// The names of the machines.
+    public var machines: [String]
+    /// Makes the replica of a machine; called once for each, in order.
+    public var makeReplica: (SimulatedMachine) throws -> any SimulatedReplica
+    /// Done before the first step, with no faults: inviting, accepting, and rounds until all is quiet.
+    public var prepare: (Simulation) throws -> Void
+    /// What else must hold after healing: a line for each thing that doesn't.
+    public var check: (Simulation) -> [String]
+    /// Time that passes before each round, and with each round of healing.
+    public var roundMilliseconds: UInt64
+    /// How many rounds healing may take.
+    public var healingRoundsMax: Int
+
+    /// A setup with nothing to prepare and nothing more to check.
+    public init(
+        machines: [String], roundMilliseconds: UInt64 = 15_000, healingRoundsMax: Int = 100,
+        makeReplica: @escaping (SimulatedMachine) throws -> any SimulatedReplica,
+        prepare: @escaping (Simulation) throws -> Void = { _ in },
+        check: @escaping (Simulation) -> [String] = { _ in [] }
+    ) {
+        self.machines = machines
+        self.roundMilliseconds = roundMilliseconds
+        self.healingRoundsMax = healingRoundsMax
+        self.makeReplica = makeReplica
+        self.prepare = prepare
+        self.check = check
+    }
+}
+
+/// One run of a script over simulated machines: users act, fate strikes, replicas sync; then all is healed and checked.
+///
+/// Everything follows from the seed and the steps. Not thread-safe.
+public final class Simulation {
+    /// The machines and the storage.
+    public let world: SimulatedWorld
+    /// How it was set up.
+    public let setup: SimulationSetup
+    /// The replicas, in the order of the machines.
+    public private(set) var replicas: [any SimulatedReplica] = []
+    /// What went wrong that never may; empty for a correct engine.
+    public private(set) var failures: [String] = []
+    /// What replicas threw while faults were at work; allowed.
+    public private(set) var roundErrors: [String] = []
+    private let users: SimulationUsers
+    private var stepNumber = 0
+
+    /// A world with its machines and replicas, prepared.
+    public init(seed: UInt64, setup: SimulationSetup) throws {
+        self.setup = setup
+        world = SimulatedWorld(seed: seed)
+        users = SimulationUsers(seed: seed)
+        for name in setup.machines { replicas.append(try setup.makeReplica(world.addMachine(name))) }
+        try setup.prepare(self)
+    }
+
+    /// Runs a script, heals and checks. Returns what failed; empty if all is well.
+    public static func failures(of script: SimulationScript, setup: SimulationSetup) -> [String] {
+        do {
+            let simulation = try Simulation(seed: script.seed, setup: setup)
+            simulation.run(script.steps)
+            simulation.heal()
+            simulation.check()
+            return simulation.failures
+        } catch {
+            return ["the simulation can't be set up: \(error)"]
+        }
+    }
+
+    /// As `failures`; a failing script is shrunk, and printed after what failed.
+    public static func shrunkFailures(
+        of script: SimulationScript, setup: SimulationSetup, triesMax: Int = 200
+    ) -> [String] {
+        let found = failures(of: script, setup: setup)
+        guard !found.isEmpty else { return [] }
+        let small = shrink(script, triesMax: triesMax) { !failures(of: $0, setup: setup).isEmpty }
+        return failures(of: small, setup: setup) + ["with \(small)"]
+    }
+
+    /// All that users wrote so far.
+    public var ledger: SimulationLedger { users.ledger }
+
+    /// The machine of a number, modulo their count.
+    public func machine(_ number: Int) -> SimulatedMachine { world.machines[index(number)] }
+
+    private func index(_ number: Int) -> Int {
+        let count = max(1, setup.machines.count)
+        return ((number % count) + count) % count
+    }
+
+    // MARK: Steps
+
+    /// Runs steps, with whatever faults they bring.
+    public func run(_ steps: [SimulationStep]) {
+        guard !replicas.isEmpty else { return }
+        for step in steps {
+            take(step)
+            stepNumber += 1
+        }
+    }
+
+    private func take(_ step: SimulationStep) {
+        // Time never stands quite still.
+        world.clock.advance(milliseconds: 7)
+        switch step {
+        case .user(let number, let root, let act):
+            users.perform(act, on: machine(number), root, step: stepNumber)
+        case .userDuring(let number, let calls, let root, let act):
+            let machine = machine(number)
+            let users = users
+            let step = stepNumber
+            machine.faults.run(at: machine.faults.operationCount + calls) {
+                users.perform(act, on: machine, root, step: step)
+            }
+        case .fault(let number, let fault): strike(index(number), fault)
+        case .sync(let number):
+            world.clock.advance(milliseconds: setup.roundMilliseconds)
+            _ = round(index(number), healing: false)
+        case .pass(let milliseconds): world.clock.advance(milliseconds: milliseconds)
+        case .serverCrash(let loss): world.storage.crashServer(loss)
+        }
+    }
+
+    private func strike(_ number: Int, _ fault: SimulationStep.Fault) {
+        let machine = machine(number)
+        func disk(_ root: SimulationStep.Root) -> SimulatedDisk { root == .library ? machine.library : machine.shared }
+        switch fault {
+        case .call(let after, let effect): machine.faults.set(effect, after: after)
+        case .kill: die(number)
+        case .powerCut(let cut):
+            die(number)
+            machine.powerCut(cut)
+        case .unmount(let root, let attachment): disk(root).unmount(attachment)
+        case .mount(let root): disk(root).mount()
+        case .unmountContainer: machine.mount.unmount()
+        case .emptyContainer: machine.mount.attach(.other(SimulatedMountStorage(clock: world.clock)))
+        case .mountContainer: machine.mount.mount()
+        case .behaviour(let behaviour): machine.mount.behaviour = behaviour
+        case .stepClock(let milliseconds): machine.clock.step(milliseconds: milliseconds)
+        case .events(let root, let loss): disk(root).setEventLoss(loss)
+        case .room(let root, let bytes):
+            let used = disk(root).tree().values.reduce(0) { $0 + $1.count }
+            disk(root).setCapacity(bytes: bytes.map { used + $0 })
+        case .halfListing(let root, let folder, let keeping, let fails):
+            let folders = [.root] + disk(root).entries().filter { $0.value.kind == .directory }.keys.sorted()
+            disk(root).setHalfListed(
+                folders[folder % folders.count], keeping: keeping, failingWith: fails ? .inputOutput : nil)
+        }
+    }
+
+    private func die(_ number: Int) {
+        machine(number).kill()
+        replicas[number].crash()
+    }
+
+    /// One round of a replica, started first if it is dead. True if something was pending, changed, or failed.
+    private func round(_ number: Int, healing: Bool) -> Bool {
+        let machine = machine(number)
+        do {
+            if machine.faults.isCrashed {
+                machine.restart()
+                try replicas[number].restart()
+            }
+            let changed = try replicas[number].syncRound()
+            guard machine.faults.isCrashed else { return changed }
+            replicas[number].crash()
+            return true
+        } catch {
+            if machine.faults.isCrashed {
+                replicas[number].crash()
+            } else if healing {
+                lastHealingError[number] = "\(machine.name): \(error)"
+            } else {
+                roundErrors.append("step \(stepNumber), \(machine.name): \(error)")
+            }
+            return true
+        }
+    }
+
+    private var lastHealingError: [Int: String] = [:]
+
+    // MARK: Healing and checking
+
+    /// Ends all faults, starts all replicas anew, and lets them sync until nothing is pending in two rounds of each.
+    public func heal() {
+        guard !replicas.isEmpty else { return }
+        world.heal()
+        users.endAllWriting(step: stepNumber)
+        for number in replicas.indices {
+            if !machine(number).faults.isCrashed { die(number) }
+        }
+        var quiet = 0
+        for _ in 0..<setup.healingRoundsMax {
+            world.clock.advance(milliseconds: setup.roundMilliseconds)
+            lastHealingError = [:]
+            var changed = false
+            for number in replicas.indices where round(number, healing: true) { changed = true }
+            quiet = changed ? 0 : quiet + 1
+            if quiet == 2 { return }
+        }
+        failures.append("after \(setup.healingRoundsMax) rounds of healing something is still pending")
+        failures += lastHealingError.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// Compares replicas, looks for everything in the ledger, and asks the setup's own check.
+    public func check() {
+        var seen: [String: (machine: String, tree: [String: [UInt8]])] = [:]
+        for (number, replica) in replicas.enumerated() {
+            let name = machine(number).name
+            for (group, tree) in replica.trees.sorted(by: { $0.key < $1.key }) {
+                guard let first = seen[group] else {
+                    seen[group] = (name, tree)
+                    continue
+                }
+                let lines = treeDifference(tree, first.tree)
+                if !lines.isEmpty {
+                    failures.append("\(group): \(name) differs from \(first.machine):")
+                    failures += lines.map { "    \($0)" }
+                }
+            }
+        }
+        for entry in lostEntries { failures.append("lost: \(entry)") }
+        failures += world.storage.violations.map { "contract: \($0)" }
+        failures += setup.check(self)
+    }
+
+    /// What users wrote, nobody who was shown it removed, and is nowhere: not in a root (the trash included, temporary
+    /// files not), and not where the replicas look.
+    public var lostEntries: [SimulationLedger.Entry] {
+        var files: [[UInt8]] = []
+        for machine in world.machines {
+            for disk in [machine.library, machine.shared] {
+                files += disk.tree().filter { !$0.key.hasPrefix(".shoebox/tmp/") }.values
+            }
+        }
+        let found = ledger.found(in: files)
+        return ledger.required.filter { entry in
+            !found.contains(entry.number) && !replicas.contains { $0.findContent(entry) }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+internal import Synchronization
+import ShoeboxModel
+import ShoeboxWorld
+
+/// The users of a simulation: they act in the roots of their machines, and all they write goes into the ledger.
+final class SimulationUsers: Sendable {
+    private struct State: Sendable {
+        var ledger = SimulationLedger()
+        var random: SplitMix64
+        var words = 0
+        var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(seed: UInt64) { state = Mutex(State(random: SplitMix64(seed: seed, part: "users"))) }
+
+    var ledger: SimulationLedger { state.withLock { $0.ledger } }
+
+    /// Carries out one act. An act that the file system refuses (no room, a folder where a file should go) is left
+    /// undone, as users must.
+    func perform(_ act: SimulationStep.Act, on machine: SimulatedMachine, _ root: SimulationStep.Root, step: Int) {
+        let disk = root == .library ? machine.library : machine.shared
+        guard disk.isMounted else { return }
+        let before = shown(on: machine)
+        do throws(FileError) {
+            try carryOut(act, machine, disk, root, step)
+        } catch {
+            // What was refused is not written; nothing was promised about it.
+        }
+        let after = shown(on: machine)
+        state.withLock { $0.ledger.waive(before.subtracting(after), step: step) }
+    }
+
+    /// Closes everything that is still being written.
+    func endAllWriting(step: Int) {
+        let machines = state.withLock { state in state.begun }
+        for held in machines {
+            do throws(FileError) {
+                try endWriting(held.disk, held.machine, step)
+            } catch {
+                // The root is gone, or the disk is full: the half file stays what it is.
+            }
+        }
+    }
+
+    /// The numbers of the entries that the roots of a machine show its user.
+    private func shown(on machine: SimulatedMachine) -> Set<Int> {
+        let files = [machine.library, machine.shared].flatMap { $0.tree(without: ".shoebox").values }
+        return state.withLock { $0.ledger.found(in: files) }
+    }
+
+    private func carryOut(
+        _ act: SimulationStep.Act, _ machine: SimulatedMachine, _ disk: SimulatedDisk, _ root: SimulationStep.Root,
+        _ step: Int
+    ) throws(FileError) {
+        let places = Places(disk, root)
+        switch act {
+        case .write(let folder, let name, let bytes):
+            guard let target = places.child(of: folder, Names.photo(name)) else { return }
+            try write(target, bytes, .inPlace, machine, disk, step)
+        case .overwrite(let file, let saving, let bytes):
+            guard let target = places.file(file) else { return }
+            try write(target, bytes, saving, machine, disk, step)
+        case .rename(let file, let name):
+            guard let source = places.file(file), let name = FileName(Names.photo(name)) else { return }
+            try disk.move(source, to: source.parent.appending(name))
+        case .move(let file, let folder):
+            guard let source = places.file(file), let folder = places.folder(folder), let name = source.last else {
+                return
+            }
+            try disk.move(source, to: folder.appending(name))
+        case .swap(let file, let other):
+            guard let one = places.file(file), let two = places.file(other), one != two else { return }
+            try disk.move(one, to: two, mode: .exchange)
+        case .fileToFolder(let file):
+            guard let target = places.file(file), let name = FileName(Names.photo(file)) else { return }
+            try disk.delete(target)
+            try write(target.appending(name), 20, .inPlace, machine, disk, step)
+        case .folderToFile(let folder):
+            guard let target = places.subfolder(folder) else { return }
+            try disk.delete(target)
+            try write(target, 20, .inPlace, machine, disk, step)
+        case .makeFolder(let parent, let name):
+            guard let target = places.child(of: parent, Names.folder(name)) else { return }
+            try disk.makeDirectories(target)
+        case .moveFolder(let folder, let parent, let name):
+            guard let source = places.subfolder(folder), let target = places.child(of: parent, Names.folder(name))
+            else { return }
+            try disk.move(source, to: target, mode: .failIfExists)
+        case .deleteFolder(let folder):
+            guard let target = places.subfolder(folder) else { return }
+            try disk.delete(target)
+        case .delete(let file):
+            guard let target = places.file(file) else { return }
+            try disk.delete(target)
+        case .copy(let file, let name):
+            guard let source = places.file(file), let name = FileName(Names.photo(name)) else { return }
+            let target = source.parent.appending(name)
+            guard target != source else { return }
+            try disk.write(target, bytes: try disk.read(source))
+            if let sidecar = Names.sidecar(of: source, on: disk), let new = name.appending(".json") {
+                try disk.write(target.parent.appending(new), bytes: try disk.read(sidecar))
+            }
+        case .caption(let file): try editSidecar(of: places.file(file), .caption, machine, disk, step)
+        case .tag(let file): try editSidecar(of: places.file(file), .tag, machine, disk, step)
+        case .breakSidecar(let file):
+            guard let photo = places.file(file), let sidecar = Names.sidecar(of: photo, on: disk) else { return }
+            try disk.write(sidecar, bytes: Array("{ oops ".utf8) + (try disk.read(sidecar)))
+        case .beginWriting(let folder, let name, let bytes):
+            guard let target = places.child(of: folder, Names.photo(name)) else { return }
+            let whole = freshBytes(bytes, machine.name)
+            let half = whole.count / 2
+            try disk.beginWriting(target.description, Array(whole[..<half]))
+            state.withLock { $0.begun.append((machine.name, disk, target.description, Array(whole[half...]))) }
+        case .endWriting: try endWriting(disk, machine.name, step)
+        }
+    }
+
+    private func write(
+        _ path: RelativePath, _ count: Int, _ saving: SimulatedDisk.Saving, _ machine: SimulatedMachine,
+        _ disk: SimulatedDisk, _ step: Int
+    ) throws(FileError) {
+        let bytes = freshBytes(count, machine.name)
+        try disk.write(path, bytes: bytes, saving: saving)
+        note(.content, bytes, machine.name, disk, path, step)
+    }
+
+    private func note(
+        _ kind: SimulationLedger.Kind, _ bytes: [UInt8], _ machine: String, _ disk: SimulatedDisk, _ path: RelativePath,
+        _ step: Int
+    ) {
+        let now = disk.clock.trueTime.milliseconds
+        state.withLock {
+            $0.ledger.add(kind, bytes, machine: machine, root: disk.name, path: path, step: step, now: now)
+        }
+    }
+
+    /// Bytes that no other act writes.
+    private func freshBytes(_ count: Int, _ machine: String) -> [UInt8] {
+        state.withLock { state in
+            state.words += 1
+            return Array("photo \(state.words) of \(machine) ".utf8) + state.random.bytes(count)
+        }
+    }
+
+    private func endWriting(_ disk: SimulatedDisk, _ machine: String, _ step: Int) throws(FileError) {
+        let held: (path: String, rest: [UInt8])? = state.withLock { state in
+            guard let index = state.begun.firstIndex(where: { $0.disk === disk }) else { return nil }
+            let held = state.begun.remove(at: index)
+            return (held.path, held.rest)
+        }
+        guard let held else { return }
+        try disk.continueWriting(held.path, held.rest)
+        if let closed = try disk.endWriting(held.path) {
+            note(.content, closed.bytes, machine, disk, closed.path, step)
+        }
+    }
+
+    private func editSidecar(
+        of photo: RelativePath?, _ kind: SimulationLedger.Kind, _ machine: SimulatedMachine, _ disk: SimulatedDisk,
+        _ step: Int
+    ) throws(FileError) {
+        guard let photo, let name = photo.last?.appending(".json") else { return }
+        let path = Names.sidecar(of: photo, on: disk) ?? photo.parent.appending(name)
+        var members: [JSONObject.Member] = [JSONObject.Member("format", .string("shoebox.sidecar/1"))]
+        if try disk.stamp(path.description) != nil {
+            // A broken sidecar is not for this user to mend.
+            guard let value = try? JSONText.parse(try disk.read(path)), let object = value.object else { return }
+            members = object.members
+        }
+        let word = state.withLock { state in
+            state.words += 1
+            return "word\(state.words)"
+        }
+        if kind == .caption {
+            members.removeAll { $0.key == "caption" }
+            members.append(JSONObject.Member("caption", .string(word)))
+        } else {
+            let old = members.first { $0.key == "tags" }?.value.array ?? []
+            members.removeAll { $0.key == "tags" }
+            members.append(JSONObject.Member("tags", .array(old + [.string(word)])))
+        }
+        try disk.write(path, bytes: JSONText.encode(.object(JSONObject(members))))
+        note(kind, Array(word.utf8), machine.name, disk, path, step)
+    }
+}
+
+/// What a user can point at in a root now.
+private struct Places {
+    let files: [RelativePath]
+    let folders: [RelativePath]
+    let subfolders: [RelativePath]
+
+    init(_ disk: SimulatedDisk, _ root: SimulationStep.Root) {
+        // In the shared folder, `owner/title` is the share; only what is in it is touched.
+        let depth = root == .library ? 0 : 2
+        let visible = disk.entries().filter { entry in !entry.key.names.contains { $0.bytes.first == UInt8(ascii: ".") }
+        }
+        files = visible.filter { path, entry in
+            entry.kind == .file && path.names.count > depth && path.last?.lowercasedExtension != "json"
+        }.keys.sorted()
+        let directories = visible.filter { $0.value.kind == .directory && $0.key.names.count >= depth }.keys.sorted()
+        folders = (depth == 0 ? [.root] : []) + directories
+        subfolders = directories.filter { $0.names.count > depth }
+    }
+
+    func file(_ pick: Int) -> RelativePath? { files.isEmpty ? nil : files[pick % files.count] }
+    func folder(_ pick: Int) -> RelativePath? { folders.isEmpty ? nil : folders[pick % folders.count] }
+    func subfolder(_ pick: Int) -> RelativePath? { subfolders.isEmpty ? nil : subfolders[pick % subfolders.count] }
+    func child(of pick: Int, _ name: String) -> RelativePath? {
+        guard let folder = folder(pick), let name = FileName(name) else { return nil }
+        return folder.appending(name)
+    }
+}
+
+/// Few names, so that they collide.
+private enum Names {
+    static func photo(_ pick: Int) -> String { "IMG_\(pick % 6).jpg" }
+    static func folder(_ pick: Int) -> String { ["Lake", "Sea", "Hill", "Träd"][pick % 4] }
+
+    /// The sidecar that a photo has; nil if it has none.
+    static func sidecar(of photo: RelativePath, on disk: SimulatedDisk) -> RelativePath? {
+        let entries = disk.entries()
+        for suffix in [".shoebox.json", ".json"] {
+            guard let name = photo.last?.appending(suffix) else { continue }
+            let path = photo.parent.appending(name)
+            if entries[path]?.kind == .file { return path }
+        }
+        return nil
+    }
+}
