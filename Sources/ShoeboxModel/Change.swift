@@ -49,4 +49,8 @@ public struct Change: Hashable, Sendable {
         self.movedFrom = movedFrom
         self.forwards = forwards
     }
+
+    /// The dot under which this change counts: that of the edit it forwards, else its own. Several forwards of one edit
+    /// are one edit.
+    public var identity: Dot { forwards ?? dot }
 }

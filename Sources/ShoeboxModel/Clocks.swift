@@ -127,4 +127,15 @@ public struct VersionVector: Hashable, Sendable, ExpressibleByDictionaryLiteral 
         result.formUnion(other)
         return result
     }
+
+    /// This vector without that dot and later ones of its replica: a write never supersedes itself.
+    func below(_ dot: Dot) -> VersionVector {
+        guard contains(dot) else { return self }
+        var result = self
+        for index in result.entries.indices where result.entries[index].replica == dot.replica {
+            result.entries[index].counter = dot.counter &- 1
+        }
+        result.entries.removeAll { $0.counter == 0 }
+        return result
+    }
 }

@@ -83,10 +83,13 @@ public struct Participant: Hashable, Sendable {
     }
 
     /// Takes writing away as of the given positions: what the owner accepted is the last that counts.
+    ///
+    /// To be called **before** `permission` or `status` change: what an account wrote that might not write at the time
+    /// never comes to count by being closed.
     public mutating func close(at heads: [ReplicaID: Position]) {
         for replica in Set(heads.keys).union(intervals.keys) {
             let head = heads[replica] ?? .start
-            var known = intervals[replica] ?? [Interval()]
+            var known = intervals[replica] ?? (mayWrite ? [Interval()] : [])
             if let last = known.last, last.to == nil {
                 known[known.count - 1].to = head
             }
@@ -94,7 +97,33 @@ public struct Participant: Hashable, Sendable {
         }
     }
 
+    /// Sets what the account may do from now on, with the intervals that follow; `heads` are the last accepted segments.
+    public mutating func setPermission(_ new: Permission, at heads: [ReplicaID: Position]) {
+        let could = mayWrite
+        if could, new != .readWrite { close(at: heads) }
+        if !could, new == .readWrite, status != .removed { open(after: heads) }
+        permission = new
+    }
+
+    /// Takes the account out of the zone; what the owner accepted of it is the last that counts.
+    public mutating func remove(at heads: [ReplicaID: Position]) {
+        if mayWrite { close(at: heads) }
+        status = .removed
+        permission = .none
+    }
+
+    /// Invites an account again that was removed, under a new generation; others are unchanged.
+    public mutating func inviteAgain(_ new: Permission, after heads: [ReplicaID: Position]) {
+        guard status == .removed else { return }
+        if new == .readWrite { open(after: heads) }
+        status = .pending
+        permission = new
+        generation = generation == .max ? .max : generation + 1
+    }
+
     /// Lets writing count from now on: what was written before the given positions while it was not allowed never does.
+    ///
+    /// To be called while the account may not write yet.
     public mutating func open(after heads: [ReplicaID: Position]) {
         for replica in Set(heads.keys).union(intervals.keys) {
             var known = intervals[replica] ?? []

@@ -38,10 +38,11 @@ public struct FileName: Hashable, Comparable, Sendable, CustomStringConvertible 
 
     /// This name with text put before its extension: `IMG_1.jpg` becomes `IMG_1 (bob).jpg`. Cut to 255 bytes at the stem.
     public func inserting(_ suffix: String) -> FileName {
-        let tail = extensionDot.map { Array(bytes[$0...]) } ?? []
+        // What is too long to be an extension is a part of the stem, which may be cut.
+        let dot = extensionDot.flatMap { bytes.count - $0 <= 32 ? $0 : nil } ?? bytes.count
         let addition = Array(suffix.utf8).filter { $0 != 0 && $0 != UInt8(ascii: "/") }
-        let room = max(1, 255 - addition.count - tail.count)
-        return FileName(bytes: stem.prefix(room) + addition + tail) ?? self
+        let room = max(1, 255 - addition.count - (bytes.count - dot))
+        return FileName(bytes: bytes[..<dot].prefix(room) + addition + bytes[dot...]) ?? self
     }
 
     /// This name with bytes put after it; nil when that is too long.

@@ -23,6 +23,11 @@ public struct FieldState: Hashable, Sendable {
     public private(set) var values: [FieldValue] = []
     /// The union of the contexts of every write of this field.
     public private(set) var covered = VersionVector()
+    /// What people wrote and no person has overwritten; a derived write in between hides a value, but does not take
+    /// away that somebody wrote it.
+    private(set) var personal: [Dot] = []
+    /// The union of the contexts of the writes that people made of this field.
+    private var coveredByPeople = VersionVector()
 
     /// The winner; nil when every write seen was superseded by one not seen (never so in a complete set).
     public var winner: FieldValue? { values.first }
@@ -39,11 +44,22 @@ public struct FieldState: Hashable, Sendable {
 
     /// Merges one more write. A value is superseded exactly when a write of the field has its dot in its context.
     mutating func merge(_ value: FieldValue, context: VersionVector) {
-        // A repeated delivery: the value is here, or it was and has been covered.
-        guard !values.contains(where: { $0.dot == value.dot }) else { return }
         covered.formUnion(context)
         values.removeAll { covered.contains($0.dot) }
+        if !value.isDerived {
+            coveredByPeople.formUnion(context)
+            personal.removeAll(where: coveredByPeople.contains)
+            if !coveredByPeople.contains(value.dot), !personal.contains(value.dot) {
+                let index = personal.firstIndex { $0 > value.dot } ?? personal.endIndex
+                personal.insert(value.dot, at: index)
+            }
+        }
         guard !covered.contains(value.dot) else { return }
+        if let same = values.firstIndex(where: { $0.dot == value.dot }) {
+            // A repeated delivery, or a fork: one dot with two values, of which all replicas must take the same.
+            guard values[same] != value, "\(value)" < "\(values[same])" else { return }
+            values.remove(at: same)
+        }
         let index = values.firstIndex { FieldValue.winsOver(value, $0) } ?? values.endIndex
         values.insert(value, at: index)
     }
@@ -78,6 +94,8 @@ public struct RecordState: Hashable, Sendable {
     public private(set) var marks: [Mark] = []
     /// Every dot merged: what someone who is shown this state has been shown.
     public private(set) var vector = VersionVector()
+    /// The union of the contexts of all writes of fields; a move in it has been followed by a return.
+    private var shownToWriters = VersionVector()
     /// The smallest zone that the record was said to come from.
     public private(set) var movedFrom: ZoneID?
 
@@ -99,15 +117,18 @@ public struct RecordState: Hashable, Sendable {
         guard change.record == name else { return }
         if change.type.rawValue.utf8.lexicographicallyPrecedes(type.rawValue.utf8) { type = change.type }
         vector.insert(change.dot)
+        vector.insert(change.identity)
+        let context = change.context.below(change.identity)
         if let origin = change.movedFrom { movedFrom = movedFrom.map { min($0, origin) } ?? origin }
         switch change.action {
         case .set(let values):
+            shownToWriters.formUnion(context)
             for (key, value) in values {
                 fields[key, default: FieldState()].merge(
                     FieldValue(
-                        value: value, dot: change.dot, timestamp: change.timestamp, author: change.author,
+                        value: value, dot: change.identity, timestamp: change.timestamp, author: change.author,
                         isDerived: change.isDerived),
-                    context: change.context)
+                    context: context)
             }
         case .delete: insertMark(change, destination: nil)
         case .moved(let zone): insertMark(change, destination: zone)
@@ -116,17 +137,18 @@ public struct RecordState: Hashable, Sendable {
 
     private mutating func insertMark(_ change: Change, destination: ZoneID?) {
         let mark = Mark(
-            dot: change.dot, context: change.context, timestamp: change.timestamp, author: change.author,
+            dot: change.identity, context: change.context, timestamp: change.timestamp, author: change.author,
             destination: destination)
-        guard !marks.contains(where: { $0.dot == mark.dot }) else { return }
+        if let same = marks.firstIndex(where: { $0.dot == mark.dot }) {
+            guard marks[same] != mark, "\(mark)" < "\(marks[same])" else { return }
+            marks.remove(at: same)
+        }
         let index = marks.firstIndex { $0.dot > mark.dot } ?? marks.endIndex
         marks.insert(mark, at: index)
     }
 
     /// The values that a deletion must cover to hold: all that a person wrote, in any field.
-    private var vitalDots: [Dot] {
-        fields.values.flatMap { $0.values.filter { !$0.isDerived }.map(\.dot) }
-    }
+    private var vitalDots: [Dot] { fields.values.flatMap(\.personal) }
 
     /// Whether one mark of the given kind covers every value that a person wrote.
     private func isCovered(by candidates: [Mark]) -> Bool {
@@ -140,8 +162,13 @@ public struct RecordState: Hashable, Sendable {
 
     /// The zone that this record lives in now, when a move covers all that was written here; the smallest of several.
     public var movedTo: ZoneID? {
-        let moves = marks.filter { $0.destination != nil }
+        let moves = marks.filter { $0.destination != nil && !shownToWriters.contains($0.dot) }
         return isCovered(by: moves) ? moves.compactMap(\.destination).min() : nil
+    }
+
+    /// Whether the record was moved to that zone and has come back: somebody who knew of the move wrote here again.
+    public func hasReturned(from zone: ZoneID) -> Bool {
+        marks.contains { $0.destination == zone && shownToWriters.contains($0.dot) }
     }
 
     /// Whether the record shows here: it has a value, is not deleted and did not move away.

@@ -1,0 +1,97 @@
+/// What a sidecar says of its photo, or said when it was written.
+///
+/// A nil value, or a key that is not in `custom`, means that the key is missing: absence, not clearing. To clear a
+/// value, a person empties it: `""`, `[]`, a rating of 0, a custom `null`.
+public struct SidecarFields: Hashable, Sendable {
+    /// The caption; empty for none.
+    public var caption: String?
+    /// The names of the tags, in the file's order; empty for none.
+    public var tags: [String]?
+    /// The account's own rating, 1…5; 0 for none.
+    public var rating: Int?
+    /// The fields that the user added, by key, each value as stable JSON text (sorted keys, no needless space); `null`
+    /// for a cleared one.
+    public var custom: [String: String]
+
+    /// Fields from their parts; all missing by default.
+    public init(
+        caption: String? = nil, tags: [String]? = nil, rating: Int? = nil, custom: [String: String] = [:]
+    ) {
+        self.caption = caption
+        self.tags = tags
+        self.rating = rating
+        self.custom = custom
+    }
+}
+
+/// One thing that a person changed in a sidecar.
+public enum SidecarEdit: Hashable, Sendable {
+    /// Writes the caption, never an empty one.
+    case setCaption(String)
+    /// Removes the caption.
+    case clearCaption
+    /// Adds a tag of this name.
+    case addTag(String)
+    /// Removes the tag of this name, as it was shown.
+    case removeTag(String)
+    /// Sets the account's own rating, as the file has it: out of 1…5 is for the caller to refuse.
+    case setRating(Int)
+    /// Removes the account's own rating.
+    case clearRating
+    /// Sets a field of the user's to this JSON text, never `null`.
+    case setCustom(key: String, json: String)
+    /// Clears a field of the user's.
+    case clearCustom(key: String)
+}
+
+/// What a person changed in a sidecar, compared with the state that it was written from.
+///
+/// - Parameters:
+///   - file: what the file says now.
+///   - shown: the state of the file's own `rev`; nil when that is not known. Then only additions and changed values
+///     count, compared with `current`, and nothing is removed: who saved the file may never have seen it.
+///   - current: what the record says now; used only when `shown` is nil.
+/// - Returns: captions first, then tags in the file's order, rating, and custom fields by key.
+public func sidecarEdits(
+    file: SidecarFields, shown: SidecarFields?, current: SidecarFields = SidecarFields()
+) -> [SidecarEdit] {
+    let before = shown ?? current
+    let mayRemove = shown != nil
+    var edits: [SidecarEdit] = []
+
+    if let caption = file.caption, caption != before.caption ?? "" {
+        if !caption.isEmpty {
+            edits.append(.setCaption(caption))
+        } else if mayRemove {
+            edits.append(.clearCaption)
+        }
+    }
+    if let tags = file.tags {
+        let beforeKeys = Set((before.tags ?? []).map(normalizedTagName))
+        var fileKeys: Set<String> = [""]
+        for tag in tags where fileKeys.insert(normalizedTagName(tag)).inserted {
+            if !beforeKeys.contains(normalizedTagName(tag)) { edits.append(.addTag(tag)) }
+        }
+        if mayRemove {
+            var removed = fileKeys
+            for tag in before.tags ?? [] where removed.insert(normalizedTagName(tag)).inserted {
+                edits.append(.removeTag(tag))
+            }
+        }
+    }
+    if let rating = file.rating, rating != before.rating ?? 0 {
+        if rating != 0 {
+            edits.append(.setRating(rating))
+        } else if mayRemove {
+            edits.append(.clearRating)
+        }
+    }
+    for (key, json) in file.custom.sorted(by: { $0.key < $1.key }) where json != before.custom[key] ?? "null" {
+        if json != "null" {
+            edits.append(.setCustom(key: key, json: json))
+        } else if mayRemove {
+            edits.append(.clearCustom(key: key))
+        }
+    }
+    return edits
+}

@@ -1,0 +1,105 @@
+public import ShoeboxModel
+
+/// The changes that move one record to another zone: first `arrival` is written in the new zone, then `mark` in the old
+/// one, so that at every instant the record is in one of the two.
+public struct ZoneMove: Hashable, Sendable {
+    /// For the new zone: all that was known of the record, verbatim, and last one new change with its place there.
+    public var arrival: [Change]
+    /// For the old zone: where the record went, with what the mover was shown there.
+    public var mark: Change
+}
+
+/// Plans the move of one record to another zone.
+///
+/// Values travel with their dots, contexts, timestamps and authors, so that sharing and stopping make nothing look
+/// newer than it is. The new change's context takes in all that both zones have of the record: an earlier `moved` mark
+/// in the new zone is void by it, and the record is back there.
+/// - Parameters:
+///   - changes: all accepted changes of the record in the old zone; only what the mover was shown.
+///   - existing: all accepted changes of the record in the new zone; empty unless it was there before.
+///   - from: the old zone.
+///   - to: the new one.
+///   - fields: the place in the new zone, `parent` and `name`; empty for a record without one.
+///   - dots: the identities of the new change in the new zone and of the mark in the old one, in this order.
+/// - Returns: nil for no changes, or changes of another record.
+public func planZoneMove(
+    of changes: [Change], existing: [Change] = [], from: ZoneID, to: ZoneID, fields: [FieldKey: Value],
+    dots: (arrival: Dot, mark: Dot), timestamp: HybridTimestamp, author: AccountID
+) -> ZoneMove? {
+    guard let old = RecordState(changes) else { return nil }
+    var shown = old.vector
+    if let present = RecordState(existing) { shown.formUnion(present.vector) }
+    let known = Set(existing.map(\.identity))
+    var arrival = changes.filter { $0.record == old.name && !$0.action.isMove && !known.contains($0.identity) }
+    arrival.sort { $0.dot < $1.dot }
+    for index in arrival.indices { arrival[index].movedFrom = from }
+    arrival.append(
+        Change(
+            record: old.name, type: old.type, dot: dots.arrival, context: shown, timestamp: timestamp, author: author,
+            action: .set(fields), movedFrom: from))
+    let mark = Change(
+        record: old.name, type: old.type, dot: dots.mark, context: old.vector, timestamp: timestamp, author: author,
+        action: .moved(to: to))
+    return ZoneMove(arrival: arrival, mark: mark)
+}
+
+/// The edits of a record that were made in its old zone by somebody who did not know of the move, as changes for its
+/// home.
+///
+/// Each has the original's context, timestamp and author, and `forwards` its dot, by which several forwards of one edit
+/// are one. A parent folder is left behind unless the home has it: the record would vanish from the tree. Deletions are
+/// forwarded too; they cover what their author was shown and no more.
+/// - Parameters:
+///   - old: all accepted changes of the record in the old zone.
+///   - home: all accepted changes of the record in its home.
+///   - zone: the home.
+///   - hasFolder: whether the home has a folder record of this name.
+///   - nextDot: makes the identity of the next new change.
+/// - Returns: in the order of the original dots; empty when all has arrived.
+public func forwardedEdits(
+    old: [Change], home: [Change], zone: ZoneID, hasFolder: (RecordName) -> Bool = { _ in false },
+    nextDot: () -> Dot
+) -> [Change] {
+    let arrived = Set(home.map(\.identity))
+    let marks = old.filter { $0.action == .moved(to: zone) }
+    let missing = old.filter { change in
+        !change.action.isMove && !arrived.contains(change.identity)
+            && !marks.contains { $0.context.contains(change.identity) }
+    }
+    return missing.sorted { $0.identity < $1.identity }.compactMap { change in
+        var forwarded = change
+        if case .set(var fields) = change.action {
+            if let parent = fields[.parent]?.reference, !hasFolder(parent) { fields[.parent] = nil }
+            // The old zone's root says nothing about the new one.
+            if fields[.parent] == .null { fields[.parent] = nil }
+            guard !fields.isEmpty else { return nil }
+            forwarded.action = .set(fields)
+        }
+        forwarded.forwards = change.identity
+        forwarded.movedFrom = nil
+        forwarded.dot = nextDot()
+        return forwarded
+    }
+}
+
+/// The zone that a record lives in, of all zones that have changes of it; nil when it is live in none.
+///
+/// The zone that a move went to counts as soon as it is seen, before the mark in the old zone is. After two moves of
+/// one record, the smaller zone id stays; the record in the other zone is then to be moved there.
+public func homeZone(of states: [ZoneID: RecordState]) -> ZoneID? {
+    let live = states.filter { $0.value.isLive }
+    /// Whether the record left this zone for another that has it, and has not come back since.
+    func isLeft(_ zone: ZoneID, _ state: RecordState) -> Bool {
+        live.contains { other, otherState in
+            guard other != zone, otherState.movedFrom == zone else { return false }
+            return !(state.movedFrom == other && state.hasReturned(from: other))
+        }
+    }
+    let candidates = live.filter { !isLeft($0.key, $0.value) }.keys
+    return candidates.min() ?? live.keys.min()
+}
+
+extension Change.Action {
+    /// Whether this says that the record lives elsewhere.
+    var isMove: Bool { if case .moved = self { true } else { false } }
+}
