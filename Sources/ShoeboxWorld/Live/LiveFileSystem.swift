@@ -1,0 +1,187 @@
+internal import CFileSystem
+internal import Glibc
+public import ShoeboxModel
+
+/// A directory of this machine as a root.
+///
+/// Keeps nothing open between calls, so that a mount over the root, or its disappearance, shows with the next call.
+/// Links on the way to the root are followed, links below it never (openat2 with RESOLVE_NO_SYMLINKS and
+/// RESOLVE_BENEATH; component by component on kernels before 5.6).
+public struct LiveFileSystem: LocalFileSystem {
+    /// The absolute path of the root.
+    public let root: String
+
+    /// The file system below an absolute path; the directory need not exist yet.
+    public init(root: String) { self.root = root }
+
+    public func identity() throws(FileError) -> RootIdentity {
+        let stat = try openRoot("look at").stat(operation: "look at", path: root)
+        return RootIdentity(device: stat.device, inode: stat.inode)
+    }
+
+    public func list(_ directory: RelativePath) throws(FileError) -> [DirectoryEntry] {
+        let shown = shown(directory)
+        let file = try openRoot("list").open(
+            cString(directory.bytes), O_RDONLY | O_DIRECTORY, operation: "list", path: shown)
+        var listing = shoebox_listing()
+        let error = shoebox_list(file.raw, 1, &listing)
+        guard error == 0 else { throw FileError(errno: -error, operation: "list", path: shown) }
+        defer { shoebox_listing_free(&listing) }
+        var entries: [DirectoryEntry] = []
+        entries.reserveCapacity(listing.count)
+        for raw in UnsafeBufferPointer(start: listing.entries, count: listing.count) {
+            let bytes = UnsafeBufferPointer(start: listing.names + raw.name_offset, count: Int(raw.name_length))
+            guard let name = FileName(bytes: Array(bytes)) else { continue }
+            entries.append(DirectoryEntry(name: name, kind: FileKind(shim: raw.stat.kind), stamp: FileStamp(raw.stat)))
+        }
+        return entries
+    }
+
+    public func entry(at path: RelativePath) throws(FileError) -> DirectoryEntry? {
+        let rootFile = try openRoot("look at")
+        guard let name = path.last else {
+            let stat = try rootFile.stat(operation: "look at", path: root)
+            guard let name = FileName("root") else { return nil }
+            return DirectoryEntry(name: name, kind: .directory, stamp: FileStamp(stat))
+        }
+        do throws(FileError) {
+            let parent = try self.parent(of: path, in: rootFile, "look at")
+            let stat = try parent.stat(cString(name.bytes), operation: "look at", path: shown(path))
+            return DirectoryEntry(name: name, kind: FileKind(shim: stat.kind), stamp: FileStamp(stat))
+        } catch  where error.code == .absent || error.errno == ENOTDIR {
+            return nil
+        }
+    }
+
+    public func open(_ path: RelativePath) throws(FileError) -> any ReadableFile {
+        let file = try openRoot("open").open(
+            cString(path.bytes), O_RDONLY | O_NONBLOCK | O_NOCTTY, operation: "open", path: shown(path))
+        let stat = try file.stat(operation: "open", path: shown(path))
+        guard FileKind(shim: stat.kind) == .file else {
+            throw FileError(
+                code: .unexpectedKind, operation: "open", path: shown(path), reason: "it is not a regular file")
+        }
+        return LiveReadableFile(file, path: shown(path))
+    }
+
+    public func create(_ path: RelativePath) throws(FileError) -> any WritableFile {
+        let file = try openRoot("create").open(
+            cString(path.bytes), O_WRONLY | O_CREAT | O_EXCL, mode: 0o666, operation: "create", path: shown(path))
+        return LiveWritableFile(file, path: shown(path))
+    }
+
+    public func makeDirectory(_ path: RelativePath) throws(FileError) {
+        try inParent(of: path, "create") { mkdirat($0, $1, 0o777) == 0 ? 0 : -errno }
+    }
+
+    public func rename(_ source: RelativePath, to target: RelativePath, mode: RenameMode) throws(FileError) {
+        let rootFile = try openRoot("rename")
+        guard let sourceName = source.last, let targetName = target.last else {
+            throw FileError(
+                code: .unexpectedKind, operation: "rename", path: shown(source), reason: "the root is not renamed")
+        }
+        let error = LiveRename.rename(
+            from: try parent(of: source, in: rootFile, "rename").raw, cString(sourceName.bytes),
+            to: try parent(of: target, in: rootFile, "rename").raw, cString(targetName.bytes), mode: mode)
+        guard error == 0 else {
+            let path = "\(shown(source))' to '\(shown(target))"
+            throw FileError(errno: error, operation: "rename", path: path)
+        }
+    }
+
+    public func removeFile(_ path: RelativePath) throws(FileError) {
+        try inParent(of: path, "remove") { unlinkat($0, $1, 0) == 0 ? 0 : -errno }
+    }
+
+    public func removeDirectory(_ path: RelativePath) throws(FileError) {
+        try inParent(of: path, "remove") { unlinkat($0, $1, Int32(AT_REMOVEDIR)) == 0 ? 0 : -errno }
+    }
+
+    public func setMode(_ path: RelativePath, _ mode: UInt16) throws(FileError) {
+        // O_PATH needs no permission to read, and chmod through /proc changes what is open, whatever the name is by now.
+        let file = try openRoot("change the mode of").open(
+            cString(path.bytes), LiveFlags.path, operation: "change the mode of", path: shown(path))
+        let stat = try file.stat(operation: "change the mode of", path: shown(path))
+        guard FileKind(shim: stat.kind) != .symbolicLink else {
+            throw FileError(errno: ELOOP, operation: "change the mode of", path: shown(path))
+        }
+        guard chmod("/proc/self/fd/\(file.raw)", mode_t(mode & 0o7777)) == 0 else {
+            throw FileError(errno: errno, operation: "change the mode of", path: shown(path))
+        }
+    }
+
+    public func setModified(_ path: RelativePath, nanoseconds: Int64) throws(FileError) {
+        try inParent(of: path, "set the time of") { shoebox_set_modified_at($0, $1, nanoseconds) }
+    }
+
+    public func hasWriter(_ path: RelativePath) -> Bool {
+        let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
+        guard let root = try? openRoot("open"),
+            let file = try? root.open(cString(path.bytes), flags, operation: "open", path: ""),
+            let stat = try? file.stat(operation: "open", path: ""), FileKind(shim: stat.kind) == .file
+        else { return false }
+        return shoebox_has_writer(file.raw) == 1
+    }
+
+    public func synchronize() throws(FileError) {
+        let file = try openRoot("sync").open([0], O_RDONLY | O_DIRECTORY, operation: "sync", path: root)
+        let error = shoebox_syncfs(file.raw)
+        guard error == 0 else { throw FileError(errno: -error, operation: "sync", path: root) }
+    }
+
+    public func freeBytes() throws(FileError) -> UInt64 {
+        var result: UInt64 = 0
+        let error = shoebox_free_bytes(try openRoot("look at").raw, &result)
+        guard error == 0 else { throw FileError(errno: -error, operation: "look at", path: root) }
+        return result
+    }
+
+    private func shown(_ path: RelativePath) -> String { path.isRoot ? root : root + "/" + path.description }
+
+    private func openRoot(_ operation: String) throws(FileError) -> Descriptor {
+        let file = shoebox_open_root(root)
+        guard file >= 0 else {
+            var error = FileError(errno: -file, operation: operation, path: root)
+            if [.absent, .unexpectedKind, .inputOutput].contains(error.code) { error.code = .offline }
+            throw error
+        }
+        return Descriptor(file)
+    }
+
+    private func parent(
+        of path: RelativePath, in root: Descriptor, _ operation: String
+    ) throws(FileError) -> Descriptor {
+        let parent = path.parent
+        if parent.isRoot { return root }
+        return try root.open(
+            cString(parent.bytes), LiveFlags.path | O_DIRECTORY, operation: operation, path: shown(path))
+    }
+
+    /// Calls a function that gives 0 or a negative errno with the open parent and the name.
+    private func inParent(
+        of path: RelativePath, _ operation: String, _ call: (Int32, [CChar]) -> Int32
+    ) throws(FileError) {
+        guard let name = path.last else {
+            throw FileError(
+                code: .unexpectedKind, operation: operation, path: root, reason: "the root itself is not changed")
+        }
+        let parent = try parent(of: path, in: try openRoot(operation), operation)
+        let error = call(parent.raw, cString(name.bytes))
+        guard error == 0 else { throw FileError(errno: -error, operation: operation, path: shown(path)) }
+    }
+}
+
+/// Flags that Swift's Glibc module leaves out.
+enum LiveFlags {
+    /// O_PATH: opens the place, not the content.
+    static let path: Int32 = 0o10000000
+}
+
+extension FileStamp {
+    /// From the shim's numbers.
+    init(_ stat: shoebox_stat) {
+        self.init(
+            size: stat.size, modifiedNanoseconds: stat.modified, inode: stat.inode, birthNanoseconds: stat.birth,
+            mode: stat.mode)
+    }
+}

@@ -1,0 +1,53 @@
+internal import CFileSystem
+internal import Glibc
+
+/// Renames with the promises of `RenameMode`, also where the kernel or the file system lacks renameat2's flags.
+enum LiveRename {
+    /// Renames between two open directories; 0, or the errno.
+    static func rename(
+        from: Int32, _ source: [CChar], to: Int32, _ target: [CChar], mode: RenameMode
+    ) -> Int32 {
+        switch mode {
+        case .replace: return -shoebox_rename(from, source, to, target, SHOEBOX_RENAME_REPLACE)
+        case .failIfExists:
+            let error = -shoebox_rename(from, source, to, target, SHOEBOX_RENAME_NEW)
+            return isUnsupported(error) ? renameToFreeName(from: from, source, to: to, target) : error
+        case .exchange:
+            let error = -shoebox_rename(from, source, to, target, SHOEBOX_RENAME_EXCHANGE)
+            return isUnsupported(error) ? exchangeInThreeSteps(from: from, source, to: to, target) : error
+        }
+    }
+
+    private static func isUnsupported(_ error: Int32) -> Bool { [EINVAL, ENOSYS, ENOTSUP].contains(error) }
+
+    /// Files by a hard link, which never replaces. Where there are none, and for directories, by looking first: a
+    /// name that appears between the look and the rename would be replaced, and no call that prevents it is left.
+    static func renameToFreeName(from: Int32, _ source: [CChar], to: Int32, _ target: [CChar]) -> Int32 {
+        var stat = shoebox_stat()
+        let absent = shoebox_stat_at(from, source, &stat)
+        if absent != 0 { return -absent }
+        if UInt32(stat.kind) == SHOEBOX_FILE.rawValue {
+            if linkat(from, source, to, target, 0) == 0 { return unlinkat(from, source, 0) == 0 ? 0 : errno }
+            let error = errno
+            if ![EPERM, ENOTSUP, ENOSYS, EMLINK, EINVAL, EACCES].contains(error) { return error }
+        }
+        let taken = shoebox_stat_at(to, target, &stat)
+        if taken == 0 { return EEXIST }
+        if taken != -ENOENT { return -taken }
+        return -shoebox_rename(from, source, to, target, SHOEBOX_RENAME_REPLACE)
+    }
+
+    /// The target's content goes beside the source first: at no instant is either without a name, and a crash leaves
+    /// at most the target's name free and its content beside the source with `.swap` at the end.
+    static func exchangeInThreeSteps(from: Int32, _ source: [CChar], to: Int32, _ target: [CChar]) -> Int32 {
+        let aside = Array(source.dropLast(1)) + cString(Array(".swap".utf8))
+        let first = rename(from: to, target, to: from, aside, mode: .failIfExists)
+        if first != 0 { return first }
+        let second = rename(from: from, source, to: to, target, mode: .failIfExists)
+        if second != 0 {
+            _ = rename(from: from, aside, to: to, target, mode: .failIfExists)
+            return second
+        }
+        return rename(from: from, aside, to: from, source, mode: .failIfExists)
+    }
+}
