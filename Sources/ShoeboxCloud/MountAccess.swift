@@ -1,0 +1,66 @@
+import ShoeboxModel
+import ShoeboxWorld
+
+/// The mount with errors of this layer, with limits on what is read, and with the cure for names not seen yet.
+struct MountAccess: Sendable {
+    /// The mount beneath.
+    let mount: any Mount
+
+    /// The names in a directory; none if it isn't there (yet).
+    func list(_ directory: MountPath) throws(CloudError) -> [String] {
+        do { return try mount.list(directory) } catch {
+            if error.code == .absent { return [] }
+            throw CloudError(error)
+        }
+    }
+
+    /// Bytes from an offset; nil if there is no such file (yet).
+    func read(_ path: MountPath, from offset: UInt64, maxBytes: Int) throws(CloudError) -> [UInt8]? {
+        do { return try mount.read(path, from: offset, maxBytes: maxBytes) } catch {
+            if error.code == .absent { return nil }
+            throw CloudError(error)
+        }
+    }
+
+    /// The whole of a file that is known to exist. Where it isn't seen, its directory is listed once, which cures a
+    /// negative answer that a network file system remembers, and it is tried again; nil means "not yet".
+    func readKnown(_ path: MountPath, maxBytes: Int) throws(CloudError) -> [UInt8]? {
+        if let bytes = try readAll(path, maxBytes: maxBytes) { return bytes }
+        _ = try list(path.parent)
+        return try readAll(path, maxBytes: maxBytes)
+    }
+
+    private func readAll(_ path: MountPath, maxBytes: Int) throws(CloudError) -> [UInt8]? {
+        var result: [UInt8] = []
+        while true {
+            guard let chunk = try read(path, from: UInt64(result.count), maxBytes: 131_072) else { return nil }
+            if chunk.isEmpty { return result }
+            result += chunk
+            guard result.count <= maxBytes else {
+                throw .damaged("The file has more than \(maxBytes) bytes.", path: path.description)
+            }
+        }
+    }
+
+    /// Publishes bytes under a name that holds their hash, so that a file which is there already is this one.
+    func publish(_ path: MountPath, _ bytes: [UInt8]) throws(CloudError) {
+        do { try mount.publish(path, bytes) } catch {
+            if error.code != .exists { throw CloudError(error) }
+        }
+    }
+
+    /// Appends to the caller's own file.
+    func append(_ path: MountPath, _ bytes: [UInt8]) throws(CloudError) {
+        do { try mount.append(path, bytes) } catch { throw CloudError(error) }
+    }
+
+    /// Makes a directory and its parents.
+    func makeDirectory(_ path: MountPath) throws(CloudError) {
+        do { try mount.makeDirectory(path) } catch { throw CloudError(error) }
+    }
+}
+
+extension MountPath {
+    /// A path from components that this module made: names of hexadecimal digits and fixed words, always valid.
+    static func of(_ components: String...) -> MountPath { MountPath(components) ?? .root }
+}
