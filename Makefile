@@ -1,0 +1,47 @@
+# What there is to run; CONTRIBUTING.md says more.
+
+SWIFT ?= swift
+
+.PHONY: help deps build run test bench format lint fixtures test-mounts simulate
+
+help:
+	@echo "make run          install what is needed, build, and show two people sharing photos"
+	@echo "make test         install what is needed, build, and run all tests"
+	@echo "make build        build the release executables"
+	@echo "make deps         install the Debian packages that building needs"
+	@echo "make bench        measure beside cp and rsync (BENCH_SCALE=0.01 for a short form)"
+	@echo "make simulate     run only the seeded simulations"
+	@echo "make test-mounts  run the scenarios on real mounts: MOUNTS='dir1 dir2'"
+	@echo "make lint         check format and fixtures       make format    format the sources"
+	@echo "make fixtures     make fixtures/photos again"
+
+deps:
+	@scripts/deps.sh
+
+build:
+	$(SWIFT) build -c release
+
+run: deps build
+	@scripts/demo.sh
+
+test: deps
+	$(SWIFT) build
+	$(SWIFT) test
+
+bench: build
+	@Benchmarks/run.sh
+
+format:
+	$(SWIFT) format -i -r Package.swift Sources Tests
+
+lint:
+	@scripts/lint.sh
+
+fixtures:
+	fixtures/generate.py
+
+test-mounts:
+	@scripts/test-mounts.sh $(MOUNTS)
+
+simulate:
+	@scripts/simulate.sh
