@@ -8,6 +8,7 @@ public struct DeviceID: Hashable, Comparable, Sendable, CustomStringConvertible 
     public init(_ digest: Digest32) { self.digest = digest }
     /// 64 lower-case hexadecimal digits.
     public var description: String { digest.description }
+    /// By the bytes of the keys.
     public static func < (left: Self, right: Self) -> Bool { left.digest < right.digest }
 }
 
@@ -32,6 +33,7 @@ public struct ControlVersion: Hashable, Comparable, Sendable, CustomStringConver
     }
     /// The name of its file.
     public var description: String { numberedName(version, hash) }
+    /// By number, then by hash.
     public static func < (left: Self, right: Self) -> Bool { (left.version, left.hash) < (right.version, right.hash) }
 }
 

@@ -1,0 +1,169 @@
+import Crypto
+import FoundationEssentials
+public import ShoeboxModel
+public import ShoeboxWorld
+
+/// The container's assets: `assets/<2 digits>/<keyed hash>-<replica>`, sealed contents of files, never changed.
+public struct AssetStore: Sendable {
+    private let access: MountAccess
+
+    /// The assets of the container on this mount.
+    public init(mount: any Mount) { access = MountAccess(mount: mount) }
+
+    /// Whether a location from a record is one that an upload can have made: nothing else becomes a path.
+    public static func locationIsValid(_ location: String) -> Bool { path(location) != nil }
+
+    private static func path(_ location: String) -> MountPath? {
+        let parts = location.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, parts[0].utf8.count == 2, parts[1].hasPrefix(parts[0]) else { return nil }
+        let name = parts[1].split(separator: "-", omittingEmptySubsequences: false)
+        guard name.count == 2 || name.count == 3, name[0].utf8.count == 64, name[1].utf8.count == 32,
+            name.count == 2 || name[2].utf8.count == 8, name.allSatisfy({ decodeHex($0) != nil })
+        else { return nil }
+        return .of("assets", parts[0], parts[1])
+    }
+
+    /// Seals a file's content into the container, in one pass that also checks that it is the content expected.
+    ///
+    /// The reference may be written into a record after the mount's `synchronize`. A name that is taken, by an upload
+    /// that a crash cut off from its record or by a stranger, is left alone and another one is used.
+    /// - Throws: `.changedWhileReading` if size or SHA-256 is not the given one, and nothing is published then;
+    ///   `.offline`, `.mount`.
+    public func upload(
+        from file: any ReadableFile, size: UInt64, contentHash: Digest32, identity: Identity,
+        randomBytes: (Int) -> [UInt8]
+    ) throws(CloudError) -> AssetReference {
+        let keyed = HMAC<SHA256>.authenticationCode(
+            for: contentHash.bytes, using: SymmetricKey(data: identity.namingKey))
+        let hex = encodeHex(Array(keyed))
+        let plainName = "\(hex)-\(identity.replica)"
+        for attempt in 0..<3 {
+            let name = attempt == 0 ? plainName : plainName + "-" + encodeHex(randomBytes(4))
+            let location = "\(hex.prefix(2))/\(name)"
+            guard let path = Self.path(location) else {
+                throw .invalid("The random source gives the wrong number of bytes.")
+            }
+            // A key of its own for each attempt: two files are never sealed with one key.
+            let key = randomBytes(32)
+            let prefix = randomBytes(7)
+            guard key.count == 32, prefix.count == 7 else {
+                throw .invalid("The random source gives the wrong number of bytes.")
+            }
+            let format = AssetFormat(key: key, prefix: prefix)
+            do {
+                try access.mount.publish(path) { write in
+                    try Self.seal(file, size: size, contentHash: contentHash, format: format, write: write)
+                }
+                return AssetReference(contentHash: contentHash, size: size, location: location, key: key)
+            } catch let error as CloudError {
+                throw error
+            } catch let error as FileError {
+                if error.code != .exists { throw CloudError(error) }
+            } catch {
+                throw .invalid("Uploading failed: \(error).")
+            }
+        }
+        throw .damaged("Every name tried for an asset is taken.", path: "assets/\(hex.prefix(2))")
+    }
+
+    private static func seal(
+        _ file: any ReadableFile, size: UInt64, contentHash: Digest32, format: AssetFormat,
+        write: ([UInt8]) throws -> Void
+    ) throws {
+        func changed(_ how: String) -> CloudError {
+            CloudError(
+                code: .changedWhileReading, message: "A file changed while it was uploaded: \(how).",
+                remedy: "It is uploaded again when it has settled.")
+        }
+        guard let frames = format.frames(size: size) else {
+            throw CloudError.invalid("A file of \(size) bytes is too large.")
+        }
+        try write(format.header)
+        var hasher = SHA256()
+        var offset: UInt64 = 0
+        for number in 0..<frames {
+            let wanted = Int(min(UInt64(format.frameCount), size - offset))
+            var plain = wanted == 0 ? [] : try file.read(at: offset, maxBytes: wanted)
+            while plain.count < wanted {
+                let more = try file.read(at: offset + UInt64(plain.count), maxBytes: wanted - plain.count)
+                guard !more.isEmpty else { throw changed("it has fewer than \(size) bytes") }
+                plain += more
+            }
+            guard plain.count == wanted else { throw CloudError.invalid("A file gave more bytes than asked for.") }
+            plain.withUnsafeBytes { hasher.update(bufferPointer: $0) }
+            try write(try format.seal(plain, number: number, isLast: number == frames - 1))
+            offset += UInt64(wanted)
+        }
+        guard try file.read(at: size, maxBytes: 1).isEmpty else { throw changed("it has more than \(size) bytes") }
+        guard Digest32(hasher.finalize()) == contentHash else { throw changed("its content is another one") }
+    }
+
+    /// Opens an asset and hands its content on in pieces of up to 128 KiB, in order.
+    ///
+    /// Each piece is authentic when it is handed on, the whole only when the function returns: on any error, throw away
+    /// what was taken.
+    /// - Throws: `.notYet` if there is no such file (yet) or the reference is pending; `.damaged` if the bytes are not
+    ///   the ones referenced; `.offline`, `.mount`; and what `take` throws.
+    public func download(_ reference: AssetReference, into take: (_ chunk: [UInt8]) throws -> Void) throws {
+        guard let location = reference.location else {
+            throw CloudError.notYet("The content is not uploaded yet.")
+        }
+        guard let path = Self.path(location) else {
+            throw CloudError.damaged(
+                "A record names an asset at '\(escapeForDisplay(Array(location.utf8)))', which is no place for one.")
+        }
+        do {
+            try open(reference, at: path, take)
+        } catch let error as CloudError { throw error.at(path) }
+    }
+
+    /// Reads an asset through, to learn whether it is there and whole.
+    public func verify(_ reference: AssetReference) throws { try download(reference) { _ in } }
+
+    private func open(_ reference: AssetReference, at path: MountPath, _ take: ([UInt8]) throws -> Void) throws {
+        guard reference.key.count == 32 else { throw CloudError.damaged("A record has no key for its asset.") }
+        guard let header = try first(path) else {
+            throw CloudError.notYet("The content is not seen in the container yet.")
+        }
+        let format = try AssetFormat(header: header, key: reference.key)
+        guard let frames = format.frames(size: reference.size) else {
+            throw CloudError.damaged("A record claims an asset of \(reference.size) bytes.")
+        }
+        var hasher = SHA256()
+        var (offset, left) = (UInt64(header.count), reference.size)
+        for number in 0..<frames {
+            let plainCount = Int(min(UInt64(format.frameCount), left))
+            let sealed = try readExactly(path, from: offset, count: plainCount + AssetFormat.tagCount)
+            let plain = try format.open(sealed, number: number, isLast: number == frames - 1)
+            plain.withUnsafeBytes { hasher.update(bufferPointer: $0) }
+            try take(plain)
+            offset += UInt64(sealed.count)
+            left -= UInt64(plainCount)
+        }
+        guard try access.read(path, from: offset, maxBytes: 1)?.isEmpty ?? true else {
+            throw CloudError.damaged("An asset has bytes after its last frame.")
+        }
+        guard Digest32(hasher.finalize()) == reference.contentHash else {
+            throw CloudError.damaged("An asset's content is not the one that its record names.")
+        }
+    }
+
+    private func first(_ path: MountPath) throws(CloudError) -> [UInt8]? {
+        if let bytes = try access.read(path, from: 0, maxBytes: AssetFormat.headerCount) { return bytes }
+        // Its directory is listed once, which cures a negative answer that a network file system remembers.
+        _ = try access.list(path.parent)
+        return try access.read(path, from: 0, maxBytes: AssetFormat.headerCount)
+    }
+
+    private func readExactly(_ path: MountPath, from offset: UInt64, count: Int) throws(CloudError) -> [UInt8] {
+        var result = try access.read(path, from: offset, maxBytes: count) ?? []
+        while result.count < count {
+            let at = offset + UInt64(result.count)
+            guard let more = try access.read(path, from: at, maxBytes: count - result.count), !more.isEmpty else {
+                throw .damaged("An asset is cut short.")
+            }
+            result += more
+        }
+        return result
+    }
+}

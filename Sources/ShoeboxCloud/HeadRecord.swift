@@ -1,0 +1,234 @@
+import FoundationEssentials
+import ShoeboxFormat
+public import ShoeboxModel
+import SwiftProtobuf
+
+/// What a replica says of its place in a zone; verified when it was read.
+public struct HeadRecord: Hashable, Sendable {
+    /// The replica.
+    public var replica: ReplicaID
+    /// Its account.
+    public var account: AccountID
+    /// Its device.
+    public var device: DeviceID
+    /// Its number among the replica's records in the zone, from 1.
+    public var serial: UInt64
+    /// What it says.
+    public var content: HeadContent
+    /// The last segment published; `.start` for none.
+    public var last: Position { content.last }
+    /// The first segment still kept.
+    public var floor: UInt64 { content.floor }
+    /// The newest control it knows.
+    public var control: ControlVersion? { content.control }
+    /// What it has applied of each replica.
+    public var vector: [ReplicaID: Position] { content.vector }
+}
+
+/// What a replica's head says: the part that its writer decides.
+public struct HeadContent: Hashable, Sendable {
+    /// The last segment published; `.start` for none.
+    public var last: Position
+    /// The first segment still kept; 1 while nothing was folded.
+    public var floor: UInt64
+    /// The newest control known.
+    public var control: ControlVersion?
+    /// The newest statement of the own account.
+    public var statement: Position?
+    /// The writer's wall clock, milliseconds since 1970.
+    public var wallMilliseconds: UInt64
+    /// What was applied of each replica.
+    public var vector: [ReplicaID: Position]
+
+    /// Content from its parts.
+    public init(
+        last: Position, floor: UInt64 = 1, control: ControlVersion? = nil, statement: Position? = nil,
+        wallMilliseconds: UInt64, vector: [ReplicaID: Position] = [:]
+    ) {
+        self.last = last
+        self.floor = floor
+        self.control = control
+        self.statement = statement
+        self.wallMilliseconds = wallMilliseconds
+        self.vector = vector
+    }
+}
+
+/// How far a replica's head file was read. Stored with what was learnt from it, so that a poll is one small read.
+public struct HeadCursor: Hashable, Sendable, LosslessStringConvertible {
+    /// Which file: the `n` of `heads/<replica>.<n>`.
+    public var file: UInt64
+    /// Bytes read of it; a multiple of 512.
+    public var offset: UInt64
+    /// The greatest serial seen; 0 for none.
+    public var serial: UInt64
+
+    /// A cursor from its parts; without any, the start of the first file.
+    public init(file: UInt64 = 0, offset: UInt64 = 0, serial: UInt64 = 0) {
+        self.file = file
+        self.offset = offset
+        self.serial = serial
+    }
+
+    /// `file.offset.serial`.
+    public var description: String { "\(file).\(offset).\(serial)" }
+
+    /// The cursor that `description` gave; nil for other text.
+    public init?(_ description: String) {
+        let parts = description.split(separator: ".", omittingEmptySubsequences: false).map { UInt64($0) }
+        guard parts.count == 3, let file = parts[0], let offset = parts[1], let serial = parts[2],
+            offset.isMultiple(of: HeadFormat.block), offset < UInt64(Int64.max)
+        else { return nil }
+        self.init(file: file, offset: offset, serial: serial)
+    }
+}
+
+/// The bytes of head files. Pure.
+///
+/// A record starts at a multiple of 512: magic (8 bytes), count of payload bytes (4, big-endian), the first 4 bytes of the
+/// payload's SHA-256, the payload (a protobuf `Head`), the signature (64), then zeros up to a multiple of 512.
+enum HeadFormat {
+    static let block: UInt64 = 512
+    static let magic = Array("SBHEAD1\n".utf8)
+    static let payloadMax = 262_144
+    /// A file that has grown to this size is continued in the next one.
+    static let fileBytesMax: UInt64 = 1_048_576
+
+    /// A record found in bytes; its checksum is right, its signature is not checked yet.
+    struct Found: Equatable {
+        var payload: [UInt8]
+        var signature: [UInt8]
+    }
+
+    static func signedBytes(_ payload: [UInt8]) -> [UInt8] { Array("shoebox.head/1\n".utf8) + payload }
+
+    /// A record's bytes, padded.
+    static func encode(_ wire: WireHead, signingKey: [UInt8]) throws(CloudError) -> [UInt8] {
+        let payload = try serialize(wire)
+        guard payload.count <= payloadMax else { throw .invalid("A head names too many replicas.") }
+        var bytes = magic
+        bytes += bigEndian(UInt64(payload.count)).suffix(4)
+        bytes += sha256(payload).bytes.prefix(4)
+        bytes += payload
+        bytes += try sign(signedBytes(payload), with: signingKey)
+        return bytes + padding(UInt64(bytes.count))
+    }
+
+    /// Zeros up to the next multiple of 512.
+    static func padding(_ count: UInt64) -> [UInt8] {
+        [UInt8](repeating: 0, count: Int((block - count % block) % block))
+    }
+
+    /// The whole records in bytes that begin at a multiple of 512, and how many bytes are done with.
+    ///
+    /// A record that is cut off at the end is not done with: perhaps the rest is still coming. If another one follows
+    /// it, it was torn, and is passed over. `skipped` counts blocks that are neither zeros nor part of a record.
+    static func scan(_ bytes: [UInt8]) -> (records: [Found], done: Int, skipped: Int) {
+        let step = Int(block)
+        var records: [Found] = []
+        var (offset, done, skipped) = (0, 0, 0)
+        var pendingSkips = 0
+        while offset < bytes.count {
+            guard let (found, end) = record(in: bytes, at: offset) else {
+                // Neither zeros nor a whole record: torn, damaged, or not all there yet.
+                if bytes[offset..<min(offset + step, bytes.count)].contains(where: { $0 != 0 }) { pendingSkips += 1 }
+                offset += step
+                continue
+            }
+            records.append(found)
+            skipped += pendingSkips
+            pendingSkips = 0
+            offset = end
+            done = end
+        }
+        if pendingSkips == 0 { done = bytes.count / step * step }
+        return (records, done, skipped)
+    }
+
+    /// The records by falling serial, of equal ones the later first: one that an intruder copied to the end of the file
+    /// is old all the same. Signatures are checked from the first on, and mostly only the first one's.
+    static func newestFirst(_ records: [Found]) -> [Found] {
+        records.enumerated().map { index, found in
+            (serial: (try? WireHead(serializedBytes: found.payload).serial) ?? 0, index: index, found: found)
+        }
+        .sorted { ($0.serial, $0.index) > ($1.serial, $1.index) }.map(\.found)
+    }
+
+    private static func record(in bytes: [UInt8], at offset: Int) -> (Found, end: Int)? {
+        let step = Int(block)
+        guard offset + 16 <= bytes.count, bytes[offset..<offset + 8].elementsEqual(magic) else { return nil }
+        let count = bytes[offset + 8..<offset + 12].reduce(0) { $0 << 8 | Int($1) }
+        guard count <= payloadMax else { return nil }
+        let total = (16 + count + 64 + step - 1) / step * step
+        guard offset + total <= bytes.count else { return nil }
+        let payload = Array(bytes[offset + 16..<offset + 16 + count])
+        guard bytes[offset + 12..<offset + 16].elementsEqual(sha256(payload).bytes.prefix(4)) else { return nil }
+        let signature = Array(bytes[offset + 16 + count..<offset + 16 + count + 64])
+        return (Found(payload: payload, signature: signature), offset + total)
+    }
+}
+
+extension HeadRecord {
+    /// The record of a payload, which must be of this zone and replica; the signature and the replica's bond to the
+    /// device are checked, the device's bond to the account is not. With it the next file's number, 0 for none.
+    static func decode(
+        _ found: HeadFormat.Found, zone: ZoneID, replica name: ReplicaID
+    ) throws(CloudError) -> (record: HeadRecord, nextFile: UInt64) {
+        let wire = try parse(WireHead.self, found.payload, "head")
+        let device = DeviceID(try digest(wire.device, "head.device"))
+        guard wire.zone == zone.digest.wireBytes, wire.replica == name.wireBytes else {
+            throw .damaged("A head's record is of another zone or replica.")
+        }
+        guard wire.replicaNonce.count == 16,
+            ReplicaID.certified(device: device, nonce: Array(wire.replicaNonce)) == name
+        else { throw .damaged("A head's record is signed by a device that the replica doesn't belong to.") }
+        guard isValid(found.signature, over: HeadFormat.signedBytes(found.payload), by: device) else {
+            throw .damaged("The signature of a head's record is wrong.")
+        }
+        var vector: [ReplicaID: Position] = [:]
+        for entry in wire.vector {
+            vector[try ShoeboxCloud.replica(entry.replica, "head.vector")] = try entry.position.position("head.vector")
+        }
+        let control = wire.hasControl ? try wire.control.position("head.control") : nil
+        let content = HeadContent(
+            last: try wire.last.position("head.last"), floor: wire.floor,
+            control: control.map { ControlVersion(version: $0.sequence, hash: $0.hash) },
+            statement: wire.hasStatement ? try wire.statement.position("head.statement") : nil,
+            wallMilliseconds: wire.wallMilliseconds, vector: vector)
+        guard (content.last.sequence == 0) == (content.last == .start) else {
+            throw .damaged("A head names a segment 0.")
+        }
+        let record = HeadRecord(
+            replica: name, account: AccountID(try digest(wire.account, "head.account")), device: device,
+            serial: wire.serial, content: content)
+        return (record, wire.nextFile)
+    }
+
+    /// The message for a record of this identity's replica.
+    static func wire(
+        _ content: HeadContent, zone: ZoneID, identity: Identity, serial: UInt64, nextFile: UInt64
+    ) -> WireHead {
+        var wire = WireHead()
+        wire.zone = zone.digest.wireBytes
+        wire.replica = identity.replica.wireBytes
+        wire.replicaNonce = Data(identity.replicaNonce)
+        wire.account = identity.account.digest.wireBytes
+        wire.device = identity.device.digest.wireBytes
+        wire.serial = serial
+        wire.last = WirePosition(content.last)
+        wire.floor = content.floor
+        if let control = content.control {
+            wire.control = WirePosition(Position(sequence: control.version, hash: control.hash))
+        }
+        if let statement = content.statement { wire.statement = WirePosition(statement) }
+        wire.wallMilliseconds = content.wallMilliseconds
+        wire.vector = content.vector.sorted { $0.key < $1.key }.map { replica, position in
+            var entry = WireVectorEntry()
+            entry.replica = replica.wireBytes
+            entry.position = WirePosition(position)
+            return entry
+        }
+        wire.nextFile = nextFile
+        return wire
+    }
+}

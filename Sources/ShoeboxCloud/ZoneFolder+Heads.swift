@@ -1,0 +1,157 @@
+public import ShoeboxModel
+import ShoeboxWorld
+
+/// What a poll of one head gave.
+public struct HeadReading: Hashable, Sendable {
+    /// The newest record, if one is newer than the cursor.
+    public var newest: HeadRecord?
+    /// Where to read on; store it together with what `newest` led to.
+    public var cursor: HeadCursor
+    /// What is wrong with the file; `.notYet` when its author isn't seen yet, and the cursor stays then.
+    public var problems: [CloudError]
+}
+
+extension ZoneFolder {
+    private static let readBytesMax = 1_048_576
+
+    func headPath(_ replica: ReplicaID, _ file: UInt64) -> MountPath { path("heads", "\(replica).\(file)") }
+
+    /// The replicas that have a head, each with a cursor at the start of its newest file. The listing may be old.
+    public func replicas() throws(CloudError) -> [ReplicaID: HeadCursor] {
+        var result: [ReplicaID: HeadCursor] = [:]
+        for name in try access.list(path("heads")) {
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 2, let replica = ReplicaID(hex: parts[0]), let file = UInt64(parts[1]),
+                name == "\(replica).\(file)"
+            else { continue }
+            // A file with an absurd number may be anybody's; one that a chain of files can't have reached is not read.
+            guard file < 1_000_000, file >= result[replica]?.file ?? 0 else { continue }
+            result[replica] = HeadCursor(file: file)
+        }
+        return result
+    }
+
+    /// Reads what is new in a replica's head: one small read when nothing is.
+    ///
+    /// The newest record is the one of the greatest serial whose signature holds. Bytes that are no record are passed
+    /// over and reported. Shown an older file than before, it starts over and still reports nothing older.
+    /// - Throws: `.offline` or `.mount`.
+    public func readHead(_ replica: ReplicaID, from cursor: HeadCursor) throws(CloudError) -> HeadReading {
+        var reading = HeadReading(newest: nil, cursor: cursor, problems: [])
+        // Bounded: a chain of files that points on and on is left for the next poll.
+        for _ in 0..<64 {
+            guard let bytes = try news(replica, &reading.cursor), !bytes.isEmpty else { return reading }
+            let path = headPath(replica, reading.cursor.file)
+            let (records, done, skipped) = HeadFormat.scan(bytes)
+            if skipped > 0 {
+                reading.problems.append(
+                    .damaged("\(skipped) blocks of a head are no record: torn, or edited.", path: path.description))
+            }
+            var nextFile: UInt64 = 0
+            var best: HeadRecord?
+            for found in HeadFormat.newestFirst(records) {
+                do {
+                    let (record, next) = try HeadRecord.decode(found, zone: zone, replica: replica)
+                    guard record.serial > max(best?.serial ?? 0, reading.cursor.serial) else { continue }
+                    try checkDevice(record.device, of: record.account, path: path)
+                    (best, nextFile) = (record, next)
+                    break
+                } catch {
+                    guard error.code == .damaged || error.code == .notYet else { throw error }
+                    reading.problems.append(error.at(path))
+                    if error.code == .notYet { return reading }
+                }
+            }
+            if let best {
+                reading.newest = best
+                reading.cursor.serial = best.serial
+            }
+            if nextFile > reading.cursor.file && nextFile < 1_000_000 {
+                reading.cursor.file = nextFile
+                reading.cursor.offset = 0
+            } else if done > 0 {
+                reading.cursor.offset += UInt64(done)
+            } else if bytes.count >= Self.readBytesMax {
+                // A megabyte without one record, larger than any record: garbage.
+                reading.cursor.offset += UInt64(bytes.count) / HeadFormat.block * HeadFormat.block
+            } else {
+                return reading
+            }
+        }
+        return reading
+    }
+
+    /// The bytes after the cursor; nil if there is no such file (yet).
+    ///
+    /// The block before the cursor is read along: where even that is gone, the file is an older one (a restored mount),
+    /// and is read from its start.
+    private func news(_ replica: ReplicaID, _ cursor: inout HeadCursor) throws(CloudError) -> [UInt8]? {
+        let path = headPath(replica, cursor.file)
+        let block = Int(HeadFormat.block)
+        if cursor.offset >= HeadFormat.block {
+            let from = cursor.offset - HeadFormat.block
+            guard let bytes = try access.read(path, from: from, maxBytes: Self.readBytesMax) else { return nil }
+            if bytes.count >= block { return Array(bytes[block...]) }
+            cursor.offset = 0
+        }
+        if let bytes = try access.read(path, from: 0, maxBytes: Self.readBytesMax) { return bytes }
+        _ = try access.list(path.parent)
+        return try access.read(path, from: 0, maxBytes: Self.readBytesMax)
+    }
+
+    /// Appends a record to the identity's own head: durable when it returns.
+    ///
+    /// Everything that the record names must be durable already: assets, then segments and controls, then the mount's
+    /// `synchronize`, then this. Before it, read the own head by `readHead` and compare: a serial or number that this
+    /// replica doesn't remember means that the state directory was copied or restored. After a torn append the next
+    /// one starts at the next block.
+    /// - Parameter cursor: from the last append or reading of the own head; the start for a new replica.
+    /// - Returns: the record, and the cursor behind it.
+    public func appendHead(
+        _ content: HeadContent, identity: Identity, cursor: HeadCursor
+    ) throws(CloudError) -> (record: HeadRecord, cursor: HeadCursor) {
+        var reading = try readHead(identity.replica, from: cursor)
+        if cursor.offset == 0 && cursor.serial == 0 && reading.newest == nil {
+            // Nothing is known: perhaps there are later files than the first.
+            if let newest = try replicas()[identity.replica], newest.file > cursor.file {
+                reading = try readHead(identity.replica, from: newest)
+            }
+        }
+        var next = reading.cursor
+        guard next.serial < .max - 1 else { throw .invalid("A head has no more serial numbers.") }
+        let end = try fileEnd(identity.replica, next)
+        func append(_ file: UInt64, at end: UInt64, serial: UInt64, nextFile: UInt64) throws(CloudError) -> UInt64 {
+            let wire = HeadRecord.wire(
+                content, zone: zone, identity: identity, serial: serial, nextFile: nextFile)
+            let bytes = HeadFormat.padding(end) + (try HeadFormat.encode(wire, signingKey: identity.signingKey))
+            try access.append(headPath(identity.replica, file), bytes)
+            return end + UInt64(bytes.count)
+        }
+        if end >= HeadFormat.fileBytesMax {
+            // The next file first, so that its name is asked for only when it exists.
+            let file = next.file + 1
+            let there = try fileEnd(identity.replica, HeadCursor(file: file))
+            let newEnd = try append(file, at: there, serial: next.serial + 2, nextFile: 0)
+            _ = try append(next.file, at: end, serial: next.serial + 1, nextFile: file)
+            next = HeadCursor(file: file, offset: newEnd, serial: next.serial + 2)
+        } else {
+            let newEnd = try append(next.file, at: end, serial: next.serial + 1, nextFile: 0)
+            next = HeadCursor(file: next.file, offset: newEnd, serial: next.serial + 1)
+        }
+        let record = HeadRecord(
+            replica: identity.replica, account: identity.account, device: identity.device, serial: next.serial,
+            content: content)
+        return (record, next)
+    }
+
+    /// How many bytes a file has, by reading on from the cursor; 0 if there is none.
+    private func fileEnd(_ replica: ReplicaID, _ cursor: HeadCursor) throws(CloudError) -> UInt64 {
+        var end = cursor.offset
+        while let bytes = try access.read(headPath(replica, cursor.file), from: end, maxBytes: Self.readBytesMax),
+            !bytes.isEmpty
+        {
+            end += UInt64(bytes.count)
+        }
+        return end
+    }
+}
