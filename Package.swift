@@ -63,6 +63,7 @@ let package = Package(
             path: "Sources/ShoeboxCommand", swiftSettings: strict),
         .executableTarget(
             name: "shoebox-watch", dependencies: ["CInotifyTools", "CFileSystem"], path: "Sources/shoebox-watch",
+            exclude: ["LICENSE"],
             swiftSettings: strict),
         .target(
             name: "ShoeboxTestSupport", dependencies: ["ShoeboxModel", "ShoeboxPlanning", "ShoeboxWorld"],

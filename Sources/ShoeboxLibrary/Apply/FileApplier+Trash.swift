@@ -1,0 +1,261 @@
+public import ShoeboxModel
+public import ShoeboxWorld
+
+/// Something in the trash of a watched root.
+public struct TrashItem: Hashable, Sendable {
+    /// Where it lies now.
+    public var path: RelativePath
+    /// Where it was; nil if that is not known any more.
+    public var originalPath: RelativePath?
+    /// The record that it was shown for, if any.
+    public var record: RecordID?
+    /// When it was put here, milliseconds since 1970; 0 if that is not known.
+    public var removedMilliseconds: UInt64
+    /// Bytes; 0 for a directory.
+    public var size: UInt64
+}
+
+/// The trash: `.shoebox/trash/<yyyy-mm-dd>/<16 hex digits>-<name>`, and beside each item `<16 hex digits>.json` with
+/// where it was, the record and the time.
+extension FileApplier {
+    private static let format = "shoebox.trash/1"
+    static let dayMilliseconds: UInt64 = 86_400_000
+
+    /// Makes the place in the trash for what is at a path, the information about it first.
+    func reserveTrash(
+        for path: RelativePath, record: RecordID?
+    ) throws(FileError) -> (path: RelativePath, info: RelativePath) {
+        let now = nowMilliseconds()
+        let day = OwnPaths.trash.appending(try ownName(Self.dayName(of: now)))
+        try ensureDirectory(day)
+        let unique = encodeHex(randomBytes(8))
+        let name = path.last?.bytes ?? []
+        guard let itemName = FileName(bytes: Array("\(unique)-".utf8) + name.prefix(255 - unique.utf8.count - 1)) else {
+            throw FileError(code: .badName, operation: "remove", path: path.description)
+        }
+        let info = day.appending(try ownName("\(unique).json"))
+        try writeInfo(info, originalPath: path, record: record, now: now)
+        return (day.appending(itemName), info)
+    }
+
+    func writeInfo(
+        _ info: RelativePath, originalPath: RelativePath, record: RecordID?, now: UInt64
+    ) throws(FileError) {
+        var members: [JSONObject.Member] = [
+            .init("pathHex", .string(encodeHex(originalPath.bytes))),
+            .init("path", .string(originalPath.description)),
+            .init("removedMilliseconds", .number(JSONNumber(now))),
+        ]
+        if let record {
+            members.append(.init("zone", .string(record.zone.description)))
+            members.append(.init("record", .string(record.name.description)))
+        }
+        let file = try files.create(info)
+        try file.write(encodeDocument(format: Self.format, members))
+        _ = try file.finish(mode: 0o644, modifiedNanoseconds: nil, durably: false)
+    }
+
+    func readInfo(_ info: RelativePath) -> (path: RelativePath, record: RecordID?, removedMilliseconds: UInt64)? {
+        guard let bytes = try? files.readAll(info, maxBytes: 65_536), let object = try? JSONText.parse(bytes).object,
+            object["format"]?.text == Self.format, let hex = object["pathHex"]?.text,
+            let pathBytes = decodeHex(hex), let path = RelativePath(bytes: pathBytes), !path.isRoot
+        else { return nil }
+        var record: RecordID?
+        if let zone = object["zone"]?.text.flatMap({ ZoneID(hex: $0) }),
+            let name = object["record"]?.text.flatMap({ RecordName(text: $0) })
+        {
+            record = RecordID(zone: zone, name: name)
+        }
+        return (path, record, object["removedMilliseconds"]?.integer.flatMap(UInt64.init(exactly:)) ?? 0)
+    }
+
+    /// Everything in the trash, the oldest day first. Empty where there is no trash yet.
+    public func trashItems() throws(FileError) -> [TrashItem] {
+        var items: [TrashItem] = []
+        for (_, day) in try trashDays() {
+            for entry in try files.list(day).sorted(by: { $0.name < $1.name }) {
+                guard let unique = Self.unique(ofItem: entry.name), let infoName = FileName("\(unique).json") else {
+                    continue
+                }
+                let info = readInfo(day.appending(infoName))
+                items.append(
+                    TrashItem(
+                        path: day.appending(entry.name), originalPath: info?.path, record: info?.record,
+                        removedMilliseconds: info?.removedMilliseconds ?? 0,
+                        size: entry.kind == .file ? entry.stamp.size : 0))
+            }
+        }
+        return items
+    }
+
+    /// Moves something from the trash to a free path, making the folders on the way there.
+    public func restore(_ item: TrashItem, to path: RelativePath) -> ApplyOutcome {
+        do throws(FileError) {
+            try makeFolders(path.parent)
+            try files.rename(item.path, to: path, mode: .failIfExists)
+            if let name = item.path.last, let unique = Self.unique(ofItem: name) {
+                discard(item.path.parent.appending(try ownName("\(unique).json")))
+            }
+            return .done(try files.entry(at: path)?.stamp)
+        } catch  where error.code == .exists {
+            return .stale("'\(path)' is taken")
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Deletes for good what was put into the trash on days that were over by then; the failures, if any.
+    ///
+    /// What lies there under a name that is no day stays.
+    public func emptyTrash(olderThanMilliseconds limit: UInt64) -> [FileError] {
+        var failures: [FileError] = []
+        do throws(FileError) {
+            for (start, day) in try trashDays() where start + Self.dayMilliseconds <= limit {
+                deleteTree(day, &failures)
+            }
+        } catch {
+            failures.append(error)
+        }
+        return failures
+    }
+
+    /// Puts back what a crash left in `.shoebox/tmp`: parked files go where they were, or, if that is taken, to the
+    /// trash; half-written new files are deleted. The failures, if any. To be called before anything is planned.
+    public func recoverTemporaries() -> [FileError] {
+        var failures: [FileError] = []
+        do throws(FileError) {
+            for entry in try files.list(OwnPaths.temporary) {
+                do throws(FileError) {
+                    try recover(entry)
+                } catch {
+                    failures.append(error)
+                }
+            }
+        } catch  where error.code == .absent {
+        } catch {
+            failures.append(error)
+        }
+        return failures
+    }
+
+    private func recover(_ entry: DirectoryEntry) throws(FileError) {
+        let path = OwnPaths.temporary.appending(entry.name)
+        guard let text = entry.name.text else { return }
+        if text.hasPrefix("new-") {
+            try files.removeFile(path)
+        } else if text.hasPrefix("park-"), !text.hasSuffix(".json") {
+            let infoPath = OwnPaths.temporary.appending(try ownName(text + ".json"))
+            let info = readInfo(infoPath)
+            let original = info?.path ?? RelativePath([entry.name])
+            do throws(FileError) {
+                guard info != nil else { throw FileError(code: .exists, operation: "restore", path: text) }
+                try files.rename(path, to: original, mode: .failIfExists)
+            } catch {
+                let item = try reserveTrash(for: original, record: info?.record)
+                try files.rename(path, to: item.path, mode: .failIfExists)
+            }
+            discard(infoPath)
+        }
+    }
+
+    /// Moves something out of the way, its way back written down first.
+    func park(_ record: RecordID, _ from: RelativePath) throws(FileError) -> ApplyOutcome {
+        try ensureDirectory(OwnPaths.temporary)
+        let (parked, info) = try parkingPlace(record)
+        discard(info)
+        try writeInfo(info, originalPath: from, record: record, now: nowMilliseconds())
+        do throws(FileError) {
+            try files.rename(from, to: parked, mode: .failIfExists)
+        } catch {
+            if error.code != .exists { discard(info) }
+            if error.code == .absent { return .stale("'\(from)' is gone") }
+            throw error
+        }
+        return .done(try files.entry(at: parked)?.stamp)
+    }
+
+    /// Moves something parked to where it belongs.
+    func unpark(_ record: RecordID, _ to: RelativePath) throws(FileError) -> ApplyOutcome {
+        let (parked, info) = try parkingPlace(record)
+        do throws(FileError) {
+            try files.rename(parked, to: to, mode: .failIfExists)
+        } catch  where error.code == .exists {
+            return .stale("'\(to)' is taken")
+        } catch  where error.code == .absent {
+            return .stale("what belongs at '\(to)', or its folder, is gone")
+        }
+        discard(info)
+        return .done(try files.entry(at: to)?.stamp)
+    }
+
+    private func parkingPlace(_ record: RecordID) throws(FileError) -> (parked: RelativePath, info: RelativePath) {
+        let name = "park-\(record.zone)-\(record.name)"
+        return (
+            OwnPaths.temporary.appending(try ownName(name)), OwnPaths.temporary.appending(try ownName(name + ".json"))
+        )
+    }
+
+    private func makeFolders(_ path: RelativePath) throws(FileError) {
+        if path.isRoot { return }
+        do throws(FileError) {
+            try files.makeDirectory(path)
+        } catch  where error.code == .exists {
+        } catch  where error.code == .absent {
+            try makeFolders(path.parent)
+            try files.makeDirectory(path)
+        }
+    }
+
+    private func deleteTree(_ path: RelativePath, _ failures: inout [FileError]) {
+        do throws(FileError) {
+            for entry in try files.list(path) {
+                let inside = path.appending(entry.name)
+                if entry.kind == .directory {
+                    deleteTree(inside, &failures)
+                } else {
+                    do throws(FileError) {
+                        try files.removeFile(inside)
+                    } catch  where error.code != .absent {
+                        failures.append(error)
+                    } catch {}
+                }
+            }
+            try files.removeDirectory(path)
+        } catch {
+            if error.code != .absent { failures.append(error) }
+        }
+    }
+
+    /// The days in the trash with their first millisecond, the oldest first.
+    private func trashDays() throws(FileError) -> [(UInt64, RelativePath)] {
+        let entries: [DirectoryEntry]
+        do throws(FileError) {
+            entries = try files.list(OwnPaths.trash)
+        } catch  where error.code == .absent {
+            return []
+        }
+        return entries.compactMap { entry in
+            guard entry.kind == .directory, let start = entry.name.text.flatMap(Self.dayStart) else { return nil }
+            return (start, OwnPaths.trash.appending(entry.name))
+        }.sorted { $0.0 < $1.0 }
+    }
+
+    /// The hexadecimal digits in front of an item's name; nil for anything that is no item.
+    private static func unique(ofItem name: FileName) -> String? {
+        guard name.bytes.count > 17, name.bytes[16] == UInt8(ascii: "-") else { return nil }
+        let digits = String(decoding: name.bytes.prefix(16), as: UTF8.self)
+        return decodeHex(digits) == nil ? nil : digits
+    }
+}
+
+extension RelativePath {
+    /// A path from bytes with `/` between the names; nil if one is not valid.
+    init?(bytes: [UInt8]) {
+        var names: [FileName] = []
+        for part in bytes.split(separator: UInt8(ascii: "/")) {
+            guard let name = FileName(bytes: Array(part)) else { return nil }
+            names.append(name)
+        }
+        self.init(names)
+    }
+}

@@ -1,0 +1,323 @@
+internal import Crypto
+public import ShoeboxModel
+public import ShoeboxPlanning
+public import ShoeboxWorld
+
+/// Carries out what a plan says to do in a watched root, one operation at a time.
+///
+/// - New bytes are written aside in `.shoebox/tmp`, hashed on the way, and only then renamed into place.
+/// - Just before each rename the target is compared with what the plan saw, and after it what was replaced is; if it was
+///   something else after all, the two are swapped back.
+/// - Nothing that a user may have written is deleted: what is replaced or removed goes to the trash.
+/// - One bad file is an outcome, never an error that stops the rest.
+///
+/// Durable only after `synchronize` of the file system; see `WriteIntent`. Needs `.shoebox` to exist: a root without it
+/// is not the one that was meant.
+public struct FileApplier {
+    let files: any LocalFileSystem
+    let nowMilliseconds: () -> UInt64
+    let randomBytes: (Int) -> [UInt8]
+    private let content: (RecordID, Digest32) throws -> FileContent
+    private let recordIntent: (WriteIntent) throws -> Void
+
+    /// An applier for one root.
+    ///
+    /// - Parameters:
+    ///   - content: where the bytes of a record with this hash come from.
+    ///   - recordIntent: stores an intent, durably enough to survive a crash of the machine that the rename survives.
+    public init(
+        _ files: any LocalFileSystem, nowMilliseconds: @escaping () -> UInt64,
+        randomBytes: @escaping (Int) -> [UInt8],
+        content: @escaping (RecordID, Digest32) throws -> FileContent,
+        recordIntent: @escaping (WriteIntent) throws -> Void
+    ) {
+        self.files = files
+        self.nowMilliseconds = nowMilliseconds
+        self.randomBytes = randomBytes
+        self.content = content
+        self.recordIntent = recordIntent
+    }
+
+    /// Carries out one operation. Operations of a plan go in their order; after a failure the rest can go on.
+    public func apply(_ operation: FileOperation) -> ApplyOutcome {
+        outcome { () throws(FileError) in
+            switch operation {
+            case .makeDirectory(_, let path): try makeDirectory(path)
+            case .move(_, let from, let to): try move(from, to)
+            case .park(let record, let from): try park(record, from)
+            case .unpark(let record, let to): try unpark(record, to)
+            case .write(let record, let path, let hash, let replaced):
+                try write(record, path, hash, replacing: replaced)
+            case .remove(let record, let path, let stamp): try remove(record, path, expecting: stamp)
+            case .removeDirectory(let record, let path): try removeDirectory(record, path)
+            }
+        }
+    }
+
+    /// Writes a small file, such as a sidecar: at a free path, or in place of a file that still has this stamp.
+    ///
+    /// With `keepsReplaced` what was there goes to the trash; without, it is removed, but only when it is indeed what
+    /// had that stamp.
+    public func put(
+        _ bytes: [UInt8], at path: RelativePath, replacing replaced: FileStamp?, mode: UInt16 = 0o644,
+        keepsReplaced: Bool = false
+    ) -> ApplyOutcome {
+        outcome { () throws(FileError) in
+            if let stale = try staleness(of: path, expecting: replaced) { return stale }
+            let (temporary, stamp) = try writeAside(path) { file throws(FileError) in
+                try file.write(bytes)
+                return try file.finish(mode: mode, modifiedNanoseconds: nil, durably: false)
+            }
+            return try place(
+                temporary, stamp, at: path, replacing: replaced, record: nil, keepsReplaced: keepsReplaced)
+        }
+    }
+
+    /// Moves a file or directory to the trash, if it still has this stamp (nil for whatever it is).
+    public func trash(
+        _ path: RelativePath, expecting stamp: FileStamp?, record: RecordID? = nil
+    ) -> ApplyOutcome {
+        outcome { () throws(FileError) in try remove(record, path, expecting: stamp) }
+    }
+
+    // MARK: Operations
+
+    private func makeDirectory(_ path: RelativePath) throws(FileError) -> ApplyOutcome {
+        do throws(FileError) {
+            try files.makeDirectory(path)
+        } catch  where error.code == .exists {
+            guard try files.entry(at: path)?.kind == .directory else {
+                return .stale("'\(path)' is there and is no folder")
+            }
+        }
+        return .done(try files.entry(at: path)?.stamp)
+    }
+
+    private func move(_ from: RelativePath, _ to: RelativePath) throws(FileError) -> ApplyOutcome {
+        do throws(FileError) {
+            try files.rename(from, to: to, mode: .failIfExists)
+        } catch  where error.code == .exists {
+            return .stale("'\(to)' is taken")
+        } catch  where error.code == .absent {
+            return .stale("'\(from)' is gone, or the folder of '\(to)' is")
+        }
+        return .done(try files.entry(at: to)?.stamp)
+    }
+
+    private func remove(
+        _ record: RecordID?, _ path: RelativePath, expecting stamp: FileStamp?
+    ) throws(FileError) -> ApplyOutcome {
+        guard let found = try files.entry(at: path) else { return .done(nil) }
+        if let stamp, !found.stamp.isUnchanged(from: stamp) { return .stale("'\(path)' has changed") }
+        let item = try reserveTrash(for: path, record: record)
+        do throws(FileError) {
+            try files.rename(path, to: item.path, mode: .failIfExists)
+        } catch {
+            discard(item.info)
+            if error.code == .absent { return .done(nil) }
+            throw error
+        }
+        guard let stamp, let moved = try files.entry(at: item.path), !moved.stamp.isUnchanged(from: stamp) else {
+            return .done(nil)
+        }
+        // It changed between the look and the rename. Back to its place, or, if that is taken by now, it stays in the
+        // trash: both versions exist.
+        do throws(FileError) {
+            try files.rename(item.path, to: path, mode: .failIfExists)
+            discard(item.info)
+        } catch  where error.code == .exists {}
+        return .stale("'\(path)' has changed")
+    }
+
+    private func removeDirectory(_ record: RecordID, _ path: RelativePath) throws(FileError) -> ApplyOutcome {
+        do throws(FileError) {
+            try files.removeDirectory(path)
+        } catch  where error.code == .absent {
+            return .done(nil)
+        } catch  where error.code == .exists {
+            let rest = try files.list(path)
+            let isJunk = rest.allSatisfy { entry in
+                IgnoreRules.junk.ignores(RelativePath([entry.name]), isDirectory: entry.kind == .directory)
+            }
+            guard isJunk else { return .stale("something is still in '\(path)'") }
+            return try remove(record, path, expecting: nil)
+        }
+        return .done(nil)
+    }
+
+    private func write(
+        _ record: RecordID, _ path: RelativePath, _ hash: Digest32, replacing replaced: FileStamp?
+    ) throws(FileError) -> ApplyOutcome {
+        if let stale = try staleness(of: path, expecting: replaced) { return stale }
+        let source = try wrapped("get the content of", path) { try content(record, hash) }
+        let (temporary, stamp) = try writeAside(path) { file throws(FileError) in
+            var hasher = SHA256()
+            try wrapped("get the content of", path) {
+                try source.stream { chunk in
+                    hasher.update(data: chunk)
+                    try file.write(chunk)
+                }
+            }
+            guard try ContentHasher.digest(hasher, path) == hash else {
+                throw FileError(
+                    code: .inputOutput, operation: "write", path: path.description,
+                    reason: "the bytes that came are not those that were meant")
+            }
+            return try file.finish(
+                mode: source.mode, modifiedNanoseconds: source.modifiedNanoseconds, durably: false)
+        }
+        do throws(FileError) {
+            try wrapped("write", path) {
+                try recordIntent(
+                    WriteIntent(record: record, path: path, inode: stamp.inode, size: stamp.size, contentHash: hash))
+            }
+        } catch {
+            discard(temporary)
+            throw error
+        }
+        return try place(temporary, stamp, at: path, replacing: replaced, record: record, keepsReplaced: true)
+    }
+
+    // MARK: Writing aside and into place
+
+    /// What keeps a path from being written, nil if it is as the plan saw it.
+    private func staleness(
+        of path: RelativePath, expecting stamp: FileStamp?
+    ) throws(FileError) -> ApplyOutcome? {
+        let found = try files.entry(at: path)
+        switch (found, stamp) {
+        case (nil, nil): return nil
+        case (_?, nil): return .stale("'\(path)' is taken")
+        case (nil, _?): return .stale("'\(path)' is gone")
+        case (let found?, let stamp?):
+            return found.stamp.isUnchanged(from: stamp) ? nil : .stale("'\(path)' has changed")
+        }
+    }
+
+    /// Writes a new file in `.shoebox/tmp`; leaves none behind when the body throws.
+    private func writeAside(
+        _ path: RelativePath, _ body: (any WritableFile) throws(FileError) -> FileStamp
+    ) throws(FileError) -> (RelativePath, FileStamp) {
+        try ensureDirectory(OwnPaths.temporary)
+        let temporary = OwnPaths.temporary.appending(try ownName("new-" + encodeHex(randomBytes(8))))
+        let file = try files.create(temporary)
+        do throws(FileError) {
+            return (temporary, try body(file))
+        } catch {
+            discard(temporary)
+            throw FileError(
+                code: error.code, operation: error.operation, path: path.description, errno: error.errno,
+                reason: error.reason)
+        }
+    }
+
+    private func place(
+        _ temporary: RelativePath, _ stamp: FileStamp, at path: RelativePath, replacing replaced: FileStamp?,
+        record: RecordID?, keepsReplaced: Bool
+    ) throws(FileError) -> ApplyOutcome {
+        guard let replaced else {
+            do throws(FileError) {
+                try files.rename(temporary, to: path, mode: .failIfExists)
+            } catch {
+                discard(temporary)
+                if error.code == .exists { return .stale("'\(path)' is taken") }
+                throw error
+            }
+            return .done(try files.entry(at: path)?.stamp ?? stamp)
+        }
+        // The new bytes go to the place in the trash that the old ones will have, and the two swap in one step: at every
+        // instant the path has one whole version, and no other version is without a name.
+        let item: (path: RelativePath, info: RelativePath)
+        do throws(FileError) {
+            item = try reserveTrash(for: path, record: record)
+            try files.rename(temporary, to: item.path, mode: .failIfExists)
+        } catch {
+            discard(temporary)
+            throw error
+        }
+        do throws(FileError) {
+            // Long after the first look, if the content was large.
+            if let stale = try staleness(of: path, expecting: replaced) {
+                discard(item.path)
+                discard(item.info)
+                return stale
+            }
+            try files.rename(item.path, to: path, mode: .exchange)
+        } catch {
+            discardOwn(item, stamp)
+            if error.code == .absent { return .stale("'\(path)' is gone") }
+            throw error
+        }
+        guard let old = try files.entry(at: item.path), old.stamp.isUnchanged(from: replaced) else {
+            try files.rename(item.path, to: path, mode: .exchange)
+            discardOwn(item, stamp)
+            return .stale("'\(path)' has changed")
+        }
+        if !keepsReplaced {
+            discard(item.path)
+            discard(item.info)
+        }
+        return .done(try files.entry(at: path)?.stamp ?? stamp)
+    }
+
+    /// Removes what lies at a place in the trash if it is the file that we wrote; anything else stays there.
+    private func discardOwn(_ item: (path: RelativePath, info: RelativePath), _ stamp: FileStamp) {
+        guard let entry = try? files.entry(at: item.path) else { return discard(item.info) }
+        guard entry.stamp.isUnchanged(from: stamp) else { return }
+        discard(item.path)
+        discard(item.info)
+    }
+
+    /// Removes a file of our own making. That it stays is no harm: it is found again by `recoverTemporaries` or with
+    /// the trash.
+    func discard(_ path: RelativePath) {
+        do { try files.removeFile(path) } catch {}
+    }
+
+    // MARK: Errors
+
+    private func outcome(_ body: () throws(FileError) -> ApplyOutcome) -> ApplyOutcome {
+        do throws(FileError) {
+            return try body()
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Turns whatever a hook throws into a file error.
+    private func wrapped<Value>(
+        _ operation: String, _ path: RelativePath, _ body: () throws -> Value
+    ) throws(FileError) -> Value {
+        do {
+            return try body()
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError(
+                code: .inputOutput, operation: operation, path: path.description, reason: "\(error)")
+        }
+    }
+
+    func ownName(_ text: String) throws(FileError) -> FileName {
+        guard let name = FileName(text) else {
+            throw FileError(code: .badName, operation: "write", path: text)
+        }
+        return name
+    }
+
+    /// Makes a directory below `.shoebox`, but never that itself.
+    func ensureDirectory(_ path: RelativePath) throws(FileError) {
+        do throws(FileError) {
+            try files.makeDirectory(path)
+        } catch  where error.code == .exists {
+        } catch  where error.code == .absent {
+            guard path.parent != OwnPaths.directory else {
+                throw FileError(
+                    code: .offline, operation: "write", path: path.description,
+                    reason: "the folder has no .shoebox directory; is this the right one?")
+            }
+            try ensureDirectory(path.parent)
+            try ensureDirectory(path)
+        }
+    }
+}

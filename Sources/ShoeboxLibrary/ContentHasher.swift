@@ -1,0 +1,53 @@
+internal import Crypto
+public import ShoeboxModel
+public import ShoeboxWorld
+
+extension FileError.Code {
+    /// The file changed while it was read; look again when it has settled.
+    public static let changedWhileReading = FileError.Code(rawValue: "changedWhileReading")
+}
+
+/// Hashes the bytes of files.
+public enum ContentHasher {
+    /// Bytes read at once: more would be mapped and unmapped anew each time by the allocator.
+    static let chunkBytes = 131_072 - 64
+
+    /// SHA-256 of a file, and the stamp it had before and after. Throws `.changedWhileReading` if these differ.
+    public static func hash(_ path: RelativePath, _ files: some LocalFileSystem) throws(FileError) -> (
+        Digest32, FileStamp
+    ) {
+        let file = try files.open(path)
+        let before = try file.stamp()
+        var hasher = SHA256()
+        var offset: UInt64 = 0
+        while true {
+            let chunk = try file.read(at: offset, maxBytes: chunkBytes)
+            if chunk.isEmpty { break }
+            hasher.update(data: chunk)
+            offset += UInt64(chunk.count)
+            // A file that grows as fast as it is read would keep us here for ever.
+            if offset > before.size { throw changed(path) }
+        }
+        let after = try file.stamp()
+        guard after.isUnchanged(from: before), offset == before.size else { throw changed(path) }
+        return (try digest(hasher, path), after)
+    }
+
+    /// SHA-256 of bytes.
+    public static func hash(_ bytes: [UInt8]) -> Digest32 {
+        Digest32(bytes: Array(SHA256.hash(data: bytes))) ?? Digest32(high: 0, low: 0)
+    }
+
+    static func digest(_ hasher: SHA256, _ path: RelativePath) throws(FileError) -> Digest32 {
+        guard let digest = Digest32(bytes: Array(hasher.finalize())) else {
+            throw FileError(code: .inputOutput, operation: "hash", path: path.description)
+        }
+        return digest
+    }
+
+    private static func changed(_ path: RelativePath) -> FileError {
+        FileError(
+            code: .changedWhileReading, operation: "hash", path: path.description,
+            reason: "it changed while it was read")
+    }
+}
