@@ -98,13 +98,18 @@ done
 if [ -e "$demo" ]; then
     [ -f "$demo/.shoebox-demo" ] ||
         { echo "shoebox demo: $demo was not made by this demo, and is left alone; move it away" >&2; exit 1; }
+    # Daemons of a run that was killed: ended only if the number is still that of a shoebox of this demo.
+    while read -r pid; do
+        if grep -qzF "SHOEBOX_CONFIG=$demo/" "/proc/$pid/environ" 2>/dev/null; then kill -TERM "$pid" || true; fi
+    done <"$demo/.shoebox-demo"
     chmod -R u+w "$demo" 2>/dev/null || true
     rm -rf "$demo"
 fi
 mkdir -p "$demo"
 touch "$demo/.shoebox-demo"
 cd "$demo"
-mkdir cloud alice bob alice/library alice/shared bob/library bob/shared
+mkdir cloud alice bob alice/library alice/shared bob/library bob/shared camera
+cp -p "$photos"/*.* "$photos/broken/cut.jpg" camera/
 
 say "Two people, one folder that both can reach (here $demo/cloud; usually a mount)."
 for person in alice bob; do
@@ -114,19 +119,21 @@ done
 say "Each runs the daemon in the background."
 start_daemon() {
     printf '%s\n' "$1\$ shoebox run &"
+    # `env` becomes the daemon, so the process's number is the daemon's.
     env SHOEBOX_CONFIG="$demo/$1/config.json" XDG_STATE_HOME="$demo/$1/state" "$bin/shoebox" run \
-        >"$demo/$1/daemon.log" 2>&1 &
+        >"$demo/$1/daemon.log" 2>&1 </dev/null &
 }
 start_daemon alice
 alice_pid=$!
 start_daemon bob
 bob_pid=$!
+printf '%s\n' "$alice_pid" "$bob_pid" >"$demo/.shoebox-demo"
 wait_for "alice's daemon answers" answers alice
 wait_for "bob's daemon answers" answers bob
 
 say "Alice drops photos into a folder of her library and shares it with Bob."
 plain alice mkdir alice/library/Lake
-plain alice cp -p "$photos/lake.jpg" "$photos/beach.jpg" "$photos/broken/cut.jpg" alice/library/Lake/
+plain alice cp -p camera/lake.jpg camera/beach.jpg camera/cut.jpg alice/library/Lake/
 wait_for "alice's photos are taken" is_in_sync alice
 show alice share create alice/library/Lake --title Summer
 show alice share invite Summer bob --permission readWrite
@@ -154,11 +161,11 @@ plain alice cat alice/library/Lake/lake.jpg.json
 say "Alice tags it too, and Bob sees that."
 show alice tag add alice/library/Lake/lake.jpg favourite
 wait_for "alice's tag is on bob's side" has_text bob/shared/alice/Summer/lake.jpg.json '"favourite"'
-plain bob grep -A 4 '"tags"' bob/shared/alice/Summer/lake.jpg.json
+plain bob cat bob/shared/alice/Summer/lake.jpg.json
 
 say "Both go on dropping photos: hers arrive at his, his at hers."
-plain alice cp -p "$photos/forest-orientation-6.jpg" alice/library/Lake/forest.jpg
-plain bob cp -p "$photos/chart.png" bob/shared/alice/Summer/chart.png
+plain alice cp -p camera/forest-orientation-6.jpg alice/library/Lake/forest.jpg
+plain bob cp -p camera/chart.png bob/shared/alice/Summer/chart.png
 wait_for "alice's new photo is on bob's side" is_same alice/library/Lake/forest.jpg bob/shared/alice/Summer/forest.jpg
 wait_for "bob's photo is on alice's side" is_same bob/shared/alice/Summer/chart.png alice/library/Lake/chart.png
 plain alice ls alice/library/Lake
@@ -184,7 +191,7 @@ for person in alice bob; do
     name=${person}_pid
     kill -TERM "${!name}"
     pid=${!name}
-    eval "$name="
+    printf -v "$name" ''  # No longer expected to run.
     wait_for "$person's daemon ends" has_ended "$pid"
     code=0
     wait "$pid" || code=$?
