@@ -52,11 +52,18 @@ public struct SimulatedFileSystem: LocalFileSystem {
         return mixed
     }
 
-    /// The entry at a path, nil if there is none; a file among the parents is `.unexpectedKind`.
+    /// The entry at a path, nil if there is none; also when a parent is a file, but a link among them is
+    /// `.unexpectedKind`.
     public func entry(at path: RelativePath) throws(FileError) -> DirectoryEntry? {
         try call("entry", path) { volume, state throws(FileError) in
             try state.checkReadable(path, listing: false, volume)
-            guard let serial = try volume.find(path) else { return nil }
+            let found: Int?
+            do throws(FileError) {
+                found = try volume.find(path)
+            } catch  where error.errno == 20 {
+                return nil
+            }
+            guard let serial = found else { return nil }
             let node = try volume.node(serial)
             guard let name = path.last ?? FileName("root") else { return nil }
             return DirectoryEntry(name: name, kind: node.kind, stamp: node.stamp)
@@ -78,12 +85,12 @@ public struct SimulatedFileSystem: LocalFileSystem {
             disk: disk, path: path, serial: serial, epoch: epoch, device: device, isWriting: false)
     }
 
-    /// Makes an empty file of mode 0600.
+    /// Makes an empty file of mode 0644.
     public func create(_ path: RelativePath) throws(FileError) -> any WritableFile {
         let (serial, epoch, device) = try call("create", path) { volume, state throws(FileError) in
             try state.checkName(path, volume)
             try state.checkReadable(path, listing: false, volume)
-            let serial = try volume.makeNode(.file, at: path, mode: 0o600)
+            let serial = try volume.makeNode(.file, at: path, mode: 0o644)
             volume.open(serial, writing: true)
             state.mark(path.parent)
             return (serial, volume.epoch, volume.device)
@@ -95,7 +102,6 @@ public struct SimulatedFileSystem: LocalFileSystem {
     public func makeDirectory(_ path: RelativePath) throws(FileError) {
         try call("makeDirectory", path) { volume, state throws(FileError) in
             try state.checkName(path, volume)
-            guard !path.isRoot else { throw volume.error(.exists) }
             _ = try volume.makeNode(.directory, at: path, mode: 0o755)
             state.mark(path.parent)
             state.mark(path)

@@ -10,7 +10,8 @@ public final class SimulatedMount: Mount {
         /// Nothing: `.offline`.
         case missing
         /// Another storage: `SimulatedMountStorage(clock:)` for an empty directory, or a foreign container. A client that
-        /// had used the first one says `.offline`, until `reopen`: only a new process can be deceived.
+        /// had used the first one says `.offline` until `reopen`, unless the other has a `container.json`: that is taken
+        /// for the container mounted anew.
         case other(SimulatedMountStorage)
     }
 
@@ -89,7 +90,7 @@ public final class SimulatedMount: Mount {
             for event in state.contents.events[directory] ?? [] where event.time <= asOf || event.author == client {
                 if event.isAdded { names.insert(event.name) } else { names.remove(event.name) }
             }
-            return names.filter { !$0.hasPrefix(".") }.sorted()
+            return names.filter { !$0.hasPrefix(".tmp-") }.sorted()
         }
         state.withLock { state in
             for name in names { if let path = directory.appending(name) { state.absentSince[path] = nil } }
@@ -169,6 +170,7 @@ public final class SimulatedMount: Mount {
         let (storage, outcome) = try begin("append", path)
         let now = storage.clock.milliseconds
         try storage.locked { state throws(FileError) in
+            if state.contents.directories[path] != nil { throw error(.unexpectedKind, "append", path) }
             try checkParents(path, &state, now)
             var wanted = outcome.keeping.map { Array(bytes.prefix($0)) } ?? bytes
             let room = state.capacityBytes.map { max(0, $0 - state.usedBytes) } ?? Int.max
@@ -212,7 +214,7 @@ public final class SimulatedMount: Mount {
         let (storage, outcome) = try begin("makeDirectory", path)
         let now = storage.clock.milliseconds
         try storage.locked { state throws(FileError) in
-            if state.contents.files[path] != nil { throw error(.exists, "makeDirectory", path) }
+            if state.contents.files[path] != nil { throw error(.unexpectedKind, "makeDirectory", path) }
             try checkParents(path, &state, now)
             state.makeDirectories(path, author: client, now: now)
         }
@@ -243,8 +245,13 @@ public final class SimulatedMount: Mount {
             case .other(let other): current = other
             case .missing: return nil
             }
-            if state.pinned == nil { state.pinned = ObjectIdentifier(current) }
-            return state.pinned == ObjectIdentifier(current) ? current : nil
+            let identity = ObjectIdentifier(current)
+            if state.pinned == nil { state.pinned = identity }
+            if state.pinned != identity {
+                guard let marker = MountPath("container.json"), current.rawRead(marker) != nil else { return nil }
+                state.pinned = identity
+            }
+            return current
         }
         guard let current else { throw error(.offline, name, path) }
         return (current, outcome)
@@ -289,7 +296,6 @@ public final class SimulatedMount: Mount {
             if state.contents.files[parent] != nil { throw error(.unexpectedKind, "makeDirectory", path) }
             parent = parent.parent
         }
-        if state.contents.directories[path] != nil { throw error(.exists, "publish", path) }
         state.makeDirectories(path.parent, author: client, now: now)
     }
 

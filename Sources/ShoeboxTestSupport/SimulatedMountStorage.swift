@@ -3,7 +3,7 @@ public import ShoeboxWorld
 
 /// The truth behind a simulated network mount: what the server holds. Clients see it through `SimulatedMount`.
 ///
-/// Names that start with `.` are temporary ones: clients' listings never show them.
+/// Names that start with `.tmp-` are temporary ones: clients' listings never show them.
 public final class SimulatedMountStorage: Sendable {
     struct File: Sendable {
         var bytes: [UInt8]

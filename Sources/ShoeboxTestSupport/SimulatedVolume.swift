@@ -75,7 +75,11 @@ struct SimulatedVolume: Sendable {
         var serial = Self.root
         for name in path.names {
             guard let node = nodes[serial] else { return nil }
-            guard node.kind == .directory else { throw error(.unexpectedKind, "a component is no directory") }
+            guard node.kind == .directory else {
+                var error = error(.unexpectedKind, "a component is no directory")
+                if node.kind == .symbolicLink { error.errno = 40 }
+                throw error
+            }
             guard let child = node.children[name] else { return nil }
             serial = child
         }
@@ -94,7 +98,7 @@ struct SimulatedVolume: Sendable {
 
     /// The directory that holds a path, and the path's last name.
     func place(_ path: RelativePath) throws(FileError) -> (directory: Int, name: FileName) {
-        guard let name = path.last else { throw error(.badName, "the root itself can't be changed") }
+        guard let name = path.last else { throw error(.unexpectedKind, "the root itself can't be changed") }
         let directory = try require(path.parent)
         guard try node(directory).kind == .directory else { throw error(.unexpectedKind, "the parent is no directory") }
         return (directory, name)

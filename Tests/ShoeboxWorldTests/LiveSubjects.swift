@@ -1,0 +1,7 @@
+extension FileSystemSubject {
+    static let live: [FileSystemSubject] = []
+}
+
+extension MountSubject {
+    static let live: [MountSubject] = []
+}
