@@ -17,6 +17,26 @@ extension SimulatedDisk {
         control { $0.main.synchronize() }
     }
 
+    /// All that is on a disk, to come back to: a backup, or a virtual machine's snapshot.
+    public struct Snapshot: Sendable {
+        let volume: SimulatedVolume
+    }
+
+    /// What is on the disk now, inodes and all.
+    public func snapshot() -> Snapshot { control { Snapshot(volume: $0.main) } }
+
+    /// Puts the disk back to an earlier state, inodes and all, or makes it the clone of another. Open handles are dead.
+    public func restore(_ snapshot: Snapshot) {
+        control { state in
+            let (device, epoch) = (state.main.device, state.main.epoch)
+            state.main = snapshot.volume
+            state.main.device = device
+            state.main.epoch = max(epoch, snapshot.volume.epoch)
+            state.main.powerCut(.losingNothing)
+            state.main.synchronize()
+        }
+    }
+
     /// How many changes of names and attributes a power cut could lose now; for `.keepingFirst`.
     public var unsynchronizedChanges: Int { control { $0.main.journal.count } }
 

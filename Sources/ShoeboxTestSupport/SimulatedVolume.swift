@@ -164,20 +164,24 @@ struct SimulatedVolume: Sendable {
         guard let moved = try node(from.directory).children[from.name] else { throw error(.absent) }
         let movedKind = try node(moved).kind
         let existing = try node(to.directory).children[to.name]
+        // The order of these checks is that of Linux's renameat2.
+        if mode == .failIfExists, existing != nil { throw error(.exists) }
+        if mode == .exchange, existing == nil { throw error(.absent) }
         if isAtOrBelow(to.directory, moved) { throw error(.badName, "a directory can't be moved into itself") }
+        if let existing, isAtOrBelow(from.directory, existing) {
+            if mode == .exchange { throw error(.badName, "a directory can't be moved into itself") }
+            throw error(.exists, "the target directory is not empty")
+        }
+        if existing == moved { return }
         let touched: [JournalEntry] = [.modified(from.directory, modifiedNow), .modified(to.directory, modifiedNow)]
         switch mode {
         case .exchange:
             guard let existing else { throw error(.absent) }
-            if isAtOrBelow(from.directory, existing) { throw error(.badName, "a directory can't be moved into itself") }
-            if existing == moved { return }
             change(
                 [.link(directory: from.directory, from.name, existing), .link(directory: to.directory, to.name, moved)]
                     + touched)
         case .failIfExists, .replace:
             if let existing {
-                if mode == .failIfExists { throw error(.exists) }
-                if existing == moved { return }
                 let old = try node(existing)
                 if old.kind == .directory {
                     guard movedKind == .directory else { throw error(.unexpectedKind, "the target is a directory") }

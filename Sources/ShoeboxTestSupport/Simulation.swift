@@ -122,6 +122,8 @@ public final class Simulation {
             _ = round(index(number), healing: false)
         case .pass(let milliseconds): world.clock.advance(milliseconds: milliseconds)
         case .serverCrash(let loss): world.storage.crashServer(loss)
+        case .backUpStorage: backup = world.storage.snapshot()
+        case .restoreStorage: if let backup { world.storage.restore(backup) }
         }
     }
 
@@ -181,7 +183,22 @@ public final class Simulation {
         }
     }
 
+    private var backup: SimulatedMountStorage.Snapshot?
     private var lastHealingError: [Int: String] = [:]
+
+    /// Lets all replicas sync until nothing is pending in two rounds of each; for `prepare` and for scenarios without
+    /// faults. Throws what a replica throws, and `SimulationUnsettled` if it takes too many rounds.
+    public func settle() throws {
+        var quiet = 0
+        for _ in 0..<setup.healingRoundsMax {
+            world.clock.advance(milliseconds: setup.roundMilliseconds)
+            var changed = false
+            for replica in replicas where try replica.syncRound() { changed = true }
+            quiet = changed ? 0 : quiet + 1
+            if quiet == 2 { return }
+        }
+        throw SimulationUnsettled(rounds: setup.healingRoundsMax)
+    }
 
     // MARK: Healing and checking
 
@@ -242,4 +259,12 @@ public final class Simulation {
             !found.contains(entry.number) && !replicas.contains { $0.findContent(entry) }
         }
     }
+}
+
+/// Replicas that had something pending for longer than was allowed.
+public struct SimulationUnsettled: Error, Hashable, CustomStringConvertible {
+    /// How many rounds of each were allowed.
+    public var rounds: Int
+    /// One line for people.
+    public var description: String { "after \(rounds) rounds something is still pending" }
 }

@@ -26,10 +26,12 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var allowsErrors = true
         /// Whether the server's power fails.
         public var allowsServerCrashes = false
+        /// Whether the storage is put back to a backup.
+        public var allowsRestores = false
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
-        /// Everything but crashes of the server.
+        /// Everything but crashes of the server and restored backups.
         public init() {}
 
         /// Users and rounds only.
@@ -70,6 +72,9 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         if dice < profile.syncPercent { return .sync(machine: machine) }
         if dice < profile.syncPercent + profile.faultPercent {
             if let fault = fault(&random, profile) { return .fault(machine: machine, fault) }
+            if profile.allowsRestores, random.below(3) == 0 {
+                return random.below(2) == 0 ? .backUpStorage : .restoreStorage
+            }
             if profile.allowsServerCrashes, random.below(4) == 0 {
                 return .serverCrash([.vanishing, .emptying, .tearing][random.below(3)])
             }

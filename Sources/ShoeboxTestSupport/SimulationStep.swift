@@ -17,6 +17,11 @@ public enum SimulationStep: Hashable, Sendable {
     /// The server's power fails.
     case serverCrash(SimulatedMountStorage.ServerLoss)
 
+    /// The storage is backed up; the last backup counts.
+    case backUpStorage
+    /// The storage is put back to its last backup; nothing without one.
+    case restoreStorage
+
     /// A watched root.
     public enum Root: Hashable, Sendable, CaseIterable {
         /// The library folder.

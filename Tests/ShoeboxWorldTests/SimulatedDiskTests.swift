@@ -216,6 +216,23 @@ import Testing
         #expect(disk.takeDirty() == [try path("d")])
     }
 
+    @Test func `a restored disk is as it was, and so is its clone`() throws {
+        try disk.write("a", "1")
+        let before = try disk.stamp("a")
+        let backup = disk.snapshot()
+        let file = try disk.files.open(try path("a"))
+        try disk.write("a", "2")
+        try disk.write("b", "2")
+        disk.restore(backup)
+        #expect(treeDifference(disk.tree(), ["a": "1"]) == [])
+        #expect(try disk.stamp("a") == before)
+        #expect(code { _ = try file.read(at: 0, maxBytes: 1) } == .inputOutput)
+        let clone = SimulatedDisk(name: "shared", clock: clock)
+        clone.restore(backup)
+        #expect(try clone.stamp("a") == before)
+        #expect(try clone.files.identity() != disk.files.identity())
+    }
+
     @Test func `a file that is still written has a writer`() throws {
         try disk.beginWriting("a", [1])
         #expect(disk.files.hasWriter(try path("a")))

@@ -27,7 +27,7 @@ private final class UnionReplica: SimulatedReplica {
             do {
                 try world.mount.publish(path, bytes)
             } catch {
-                guard (error as? FileError)?.code == .exists else { throw error }
+                guard error.code == .exists else { throw error }
             }
             changed = true
         }
@@ -173,6 +173,28 @@ private final class UnionReplica: SimulatedReplica {
         simulation.run([.sync(machine: 0)])
         #expect(!simulation.machine(0).faults.isCrashed)
         #expect(simulation.world.storage.tree().keys.contains { !$0.contains(".tmp-") })
+    }
+
+    @Test func `settling stops when all is quiet, or says that it never is`() throws {
+        let simulation = try Simulation(seed: 1, setup: setup())
+        simulation.run([.user(machine: 0, root: .library, .write(folder: 0, name: 1, bytes: 4))])
+        try simulation.settle()
+        #expect(simulation.replicas.allSatisfy { $0.trees["all"]?.count == 1 })
+        let restless = try Simulation(seed: 1, setup: setup(.neverQuiet))
+        #expect(throws: SimulationUnsettled.self) { try restless.settle() }
+    }
+
+    @Test func `a backup of the storage comes back`() throws {
+        let simulation = try Simulation(seed: 1, setup: setup())
+        let write = { SimulationStep.user(machine: 0, root: .library, .write(folder: 0, name: $0, bytes: 4)) }
+        simulation.run([.restoreStorage, write(1), .sync(machine: 0), .backUpStorage, write(2), .sync(machine: 0)])
+        #expect(simulation.world.storage.tree().count == 2)
+        simulation.run([.restoreStorage])
+        #expect(simulation.world.storage.tree().count == 1)
+        simulation.heal()
+        simulation.check()
+        #expect(simulation.failures == [])
+        #expect(simulation.world.storage.tree().count == 2)
     }
 
     @Test func `shrinking finds the two steps that matter`() {
