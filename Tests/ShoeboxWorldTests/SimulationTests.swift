@@ -6,7 +6,7 @@ import Testing
 /// A replica that keeps a set of all files ever seen under one name each, in the container and in each library: enough
 /// to try the simulation out. Its defects are chosen.
 private final class UnionReplica: SimulatedReplica {
-    enum Defect: Hashable { case none, neverApplies, losesOverwritten, neverQuiet }
+    enum Defect: Hashable { case none, neverApplies, losesFiles, publishesOver, neverQuiet }
 
     let machine: SimulatedMachine
     let defect: Defect
@@ -20,8 +20,14 @@ private final class UnionReplica: SimulatedReplica {
     func syncRound() throws -> Bool {
         let world = machine.world
         var changed = defect == .neverQuiet
+        if defect == .losesFiles, let path = RelativePath("IMG_1.jpg"), try world.library.entry(at: path) != nil {
+            try world.library.removeFile(path)
+        }
+        if defect == .publishesOver, let path = MountPath("head") {
+            do { try world.mount.publish(path, Array(machine.name.utf8)) } catch {}
+        }
         // What is found is published under its own bytes' name; what is published is known.
-        for (_, bytes) in machine.library.tree(without: ".") where defect != .losesOverwritten || known.count < 3 {
+        for (_, bytes) in machine.library.tree(without: ".") {
             guard let path = MountPath("all/\(name(bytes))") else { continue }
             guard machine.mount.storage.rawRead(path) == nil else { continue }
             do {
@@ -173,6 +179,28 @@ private final class UnionReplica: SimulatedReplica {
         simulation.run([.sync(machine: 0)])
         #expect(!simulation.machine(0).faults.isCrashed)
         #expect(simulation.world.storage.tree().keys.contains { !$0.contains(".tmp-") })
+    }
+
+    @Test func `an engine that loses files is found, and the script shrunk to why`() throws {
+        let found = (0..<20 as Range<UInt64>).first { seed in
+            let script = SimulationScript(seed: seed, machines: 3, steps: 40)
+            return !Simulation.failures(of: script, setup: setup(.losesFiles)).isEmpty
+        }
+        let script = SimulationScript(seed: try #require(found), machines: 3, steps: 40)
+        let failures = Simulation.shrunkFailures(of: script, setup: setup(.losesFiles))
+        #expect(failures.first?.hasPrefix("lost: content") == true)
+        let lines = try #require(failures.last).split(separator: "\n")
+        #expect(lines.first == "with seed \(script.seed)")
+        #expect(lines.count <= 4)
+    }
+
+    @Test func `an engine that breaks the mount's contract is found, unless that is allowed`() {
+        let script = SimulationScript(seed: 1, machines: 2, steps: 0)
+        var setup = setup(.publishesOver)
+        #expect(
+            Simulation.failures(of: script, setup: setup).first == "contract: bob broke publishedOver at 'head'")
+        setup.allowedViolations = [.publishedOver]
+        #expect(Simulation.failures(of: script, setup: setup) == [])
     }
 
     @Test func `settling stops when all is quiet, or says that it never is`() throws {
