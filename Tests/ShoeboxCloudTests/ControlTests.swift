@@ -165,8 +165,8 @@ struct ControlTests {
         }
         let open = Participant(account: bob, label: "", permission: .readWrite, status: .accepted)
         var closed = open
-        closed.status = .removed
         closed.close(at: [replica: Position(sequence: 4, hash: bob.digest)])
+        closed.status = .removed
         var again = open
         again.generation = 2
         let version = { ControlVersion(version: $0, hash: bob.digest) }
