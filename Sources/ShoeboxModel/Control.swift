@@ -127,7 +127,10 @@ public struct Participant: Hashable, Sendable {
     public mutating func open(after heads: [ReplicaID: Position]) {
         for replica in Set(heads.keys).union(intervals.keys) {
             var known = intervals[replica] ?? []
-            if known.last.map({ $0.to != nil }) ?? true { known.append(Interval(from: heads[replica]?.sequence ?? 0)) }
+            if known.last.map({ $0.to != nil }) ?? true {
+                // Where no head is known, at least what was closed stays closed.
+                known.append(Interval(from: max(heads[replica]?.sequence ?? 0, known.last?.to?.sequence ?? 0)))
+            }
             intervals[replica] = known
         }
     }

@@ -76,6 +76,8 @@ private struct ApplyPlanner {
     private var waiting: [Need: [Task]] = [:]
     private var blockedBy: [Task: Need] = [:]
     private var ready: [Task] = []
+    /// A task that waits and is parked may be ready twice, and is done once.
+    private var done: Set<Task> = []
     private(set) var operations: [FileOperation] = []
 
     init(
@@ -94,7 +96,9 @@ private struct ApplyPlanner {
         for entry in base where entry.kind == .folder { directories[entry.path] = entry.id }
         for entry in entries.values where !self.parked.contains(entry.id) {
             guard let name = entry.path.last else { continue }
-            let slot = Slot(parent: directories[entry.path.parent] ?? entry.parent, name: name)
+            let isKnown = roots[entry.parent] != nil || entries[entry.parent]?.kind == .folder
+            let slot = Slot(
+                parent: isKnown ? entry.parent : directories[entry.path.parent] ?? entry.parent, name: name)
             slots[entry.id] = slot
             occupants[slot] = entry.id
             childCounts[slot.parent, default: 0] += 1
@@ -122,6 +126,7 @@ private struct ApplyPlanner {
     private mutating func removeFiles() {
         let surplus = entries.values.filter { entry in
             entry.kind == .file && desired.nodes[entry.id] == nil && isTouched(entry.id) && slots[entry.id] != nil
+                && isAttached(entry.id)
         }
         for entry in surplus.map({ (path(of: $0.id), $0) }).sorted(by: { $0.0 < $1.0 }).map(\.1) {
             operations.append(.remove(entry.id, at: path(of: entry.id), expecting: entry.stamp))
@@ -159,11 +164,13 @@ private struct ApplyPlanner {
 
     private mutating func settle() {
         while let task = ready.popLast() {
+            if done.contains(task) { continue }
             if let need = firstNeed(of: task) {
                 waiting[need, default: []].append(task)
                 blockedBy[task] = need
             } else {
                 blockedBy[task] = nil
+                done.insert(task)
                 perform(task)
             }
         }
@@ -183,6 +190,8 @@ private struct ApplyPlanner {
 
     /// What keeps a task from being done; nil when it can be.
     private func firstNeed(of task: Task) -> Need? {
+        // What lies in something parked has no path until that is back.
+        if slots[task.id] != nil, !isAttached(task.id) { return .folderMoves }
         guard let slot = target(of: task) else {
             return childCounts[task.id, default: 0] > 0 ? .empty(task.id) : nil
         }
@@ -253,13 +262,22 @@ private struct ApplyPlanner {
     }
 
     /// Something whose leaving frees a way: the occupant of a wanted place, else any folder, else any file that waits.
+    ///
+    /// Never a folder while something in it waits to leave: that would be out of reach. The innermost always can.
     private func nextToPark() -> RecordID? {
         var candidates: [(rank: Int, id: RecordID)] = []
+        var burdened: Set<RecordID> = []
+        for case .move(let id) in blockedBy.keys {
+            var current = slots[id]?.parent
+            while let folder = current, burdened.insert(folder).inserted { current = slots[folder]?.parent }
+        }
         for (task, need) in blockedBy {
-            if case .free(let slot) = need, let occupant = occupants[slot], canPark(occupant) {
+            if case .free(let slot) = need, let occupant = occupants[slot], canPark(occupant),
+                !burdened.contains(occupant)
+            {
                 candidates.append((0, occupant))
             }
-            if case .move(let id) = task, canPark(id) {
+            if case .move(let id) = task, canPark(id), !burdened.contains(id) {
                 candidates.append((need == .folderMoves ? 1 : 2, id))
             }
         }
@@ -272,7 +290,8 @@ private struct ApplyPlanner {
 
     private mutating func replaceContents() {
         let changed = entries.values.filter { entry in
-            guard isTouched(entry.id), slots[entry.id] != nil, let node = desired.nodes[entry.id] else { return false }
+            guard isTouched(entry.id), slots[entry.id] != nil, isAttached(entry.id), let node = desired.nodes[entry.id]
+            else { return false }
             return node.kind == .file && entry.kind == .file && node.contentHash != nil
                 && node.contentHash != entry.contentHash
         }

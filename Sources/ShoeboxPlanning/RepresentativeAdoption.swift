@@ -12,14 +12,22 @@ public func adoptRepresentatives(base: [BaseEntry], layout: Layout) -> [BaseEntr
         for twin in node.twins where layout.nodes[twin] == nil { representatives[twin] = node.id }
     }
     var owned = Set(base.map(\.id))
-    return base.map { entry in
+    var renamed: [RecordID: RecordID] = [:]
+    let adopted = base.map { entry in
         var entry = entry
+        let old = entry.id
         if let representative = representatives[entry.id], layout.nodes[entry.id] == nil,
             layout.nodes[representative]?.kind == entry.kind, owned.insert(representative).inserted
         {
             entry.id = representative
+            renamed[old] = representative
         }
         if let node = layout.nodes[entry.id] { entry.twins = node.twins }
+        return entry
+    }
+    return adopted.map { entry in
+        var entry = entry
+        entry.parent = renamed[entry.parent] ?? entry.parent
         return entry
     }
 }

@@ -1,0 +1,220 @@
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxTestSupport
+import Testing
+
+private let photo = RecordName(77)
+
+@Suite struct ZoneMoveTests {
+    private func write(
+        _ number: Int, _ counter: UInt64, _ fields: [FieldKey: Value], seen: VersionVector = [:], at wall: UInt64 = 5
+    ) -> Change {
+        Change(
+            record: photo, type: .photo, dot: Dot(replica: replica(number), counter: counter), context: seen,
+            timestamp: stamp(at: wall, by: number), author: account(UInt8(number)), action: .set(fields))
+    }
+
+    private func move(
+        _ changes: [Change], existing: [Change] = [], from: UInt8, to: UInt8, by number: Int, counter: UInt64
+    ) -> ZoneMove? {
+        planZoneMove(
+            of: changes, existing: existing, from: zone(from), to: zone(to), fields: [.parent: .null],
+            dots: (
+                Dot(replica: replica(number), counter: counter), Dot(replica: replica(number), counter: counter + 1)
+            ), timestamp: stamp(at: 50, by: number), author: account(UInt8(number)))
+    }
+
+    @Test func `values travel verbatim, and the record is in one zone at every instant`() {
+        let old = [write(1, 1, [.caption: .text("a")]), write(2, 1, [.caption: .text("b")], seen: [replica(1): 1])]
+        guard let moved = move(old, from: 1, to: 2, by: 1, counter: 2),
+            let before = RecordState(old), let arrived = RecordState(moved.arrival),
+            let left = RecordState(old + [moved.mark])
+        else {
+            Issue.record("no move")
+            return
+        }
+        #expect(arrived.fields[.caption] == before.fields[.caption])
+        #expect(homeZone(of: [zone(1): before]) == zone(1))
+        #expect(homeZone(of: [zone(1): before, zone(2): arrived]) == zone(2))
+        #expect(homeZone(of: [zone(1): left, zone(2): arrived]) == zone(2))
+        #expect(homeZone(of: [zone(1): left]) == nil)
+    }
+
+    @Test func `there and back again, and the way in between counts`() {
+        let old = [write(1, 1, [.caption: .text("a")])]
+        guard let there = move(old, from: 1, to: 2, by: 1, counter: 2) else { return }
+        let edited = there.arrival + [write(2, 1, [.caption: .text("b")], seen: [replica(1): 2])]
+        let left = old + [there.mark]
+        guard let back = move(edited, existing: left, from: 2, to: 1, by: 1, counter: 4),
+            let home = RecordState(left + back.arrival), let away = RecordState(edited),
+            let gone = RecordState(edited + [back.mark])
+        else {
+            Issue.record("no move")
+            return
+        }
+        #expect(home.isLive)
+        #expect(home[.caption] == .text("b"))
+        #expect(homeZone(of: [zone(1): home, zone(2): away]) == zone(1))
+        #expect(homeZone(of: [zone(1): home, zone(2): gone]) == zone(1))
+    }
+
+    @Test func `an edit made without knowing of the move is forwarded once, with its time and author`() {
+        let old = [write(1, 1, [.caption: .text("a")])]
+        guard let moved = move(old, from: 1, to: 2, by: 1, counter: 2) else { return }
+        let late = write(
+            3, 1, [.caption: .text("late"), .parent: .reference(RecordName(9))], seen: [replica(1): 1], at: 7)
+        let left = old + [moved.mark, late]
+        var counter: UInt64 = 100
+        func forward(to home: [Change]) -> [Change] {
+            forwardedEdits(old: left, home: home, zone: zone(2)) {
+                counter += 1
+                return Dot(replica: replica(1), counter: counter)
+            }
+        }
+        let forwarded = forward(to: moved.arrival)
+        #expect(forwarded.count == 1)
+        #expect(forwarded.first?.forwards == late.dot)
+        #expect(forwarded.first?.timestamp == late.timestamp && forwarded.first?.author == late.author)
+        #expect(forwarded.first?.action == .set([.caption: .text("late")]))
+        #expect(RecordState(moved.arrival + forwarded)?[.caption] == .text("late"))
+        #expect(forward(to: moved.arrival + forwarded).isEmpty)
+        let twice = moved.arrival + forwarded + forward(to: moved.arrival)
+        #expect(RecordState(twice)?.fields[.caption]?.values.count == 1)
+    }
+
+    @Test func `a deletion made without knowing of the move is forwarded, and takes no later edit`() {
+        let old = [write(1, 1, [.caption: .text("a")])]
+        guard
+            let moved = planZoneMove(
+                of: old, from: zone(1), to: zone(2), fields: [:],
+                dots: (Dot(replica: replica(1), counter: 2), Dot(replica: replica(1), counter: 3)),
+                timestamp: stamp(at: 50), author: account(1))
+        else { return }
+        let deletion = Change(
+            record: photo, type: .photo, dot: Dot(replica: replica(3), counter: 1), context: [replica(1): 1],
+            timestamp: stamp(at: 8), author: account(3), action: .delete)
+        let forwarded = forwardedEdits(old: old + [moved.mark, deletion], home: moved.arrival, zone: zone(2)) {
+            Dot(replica: replica(1), counter: 9)
+        }
+        #expect(RecordState(moved.arrival + forwarded)?.isDeleted == true)
+        let edit = write(2, 5, [.caption: .text("kept")], seen: [replica(1): 2])
+        #expect(RecordState(moved.arrival + forwarded + [edit])?.isLive == true)
+    }
+
+    /// One thing one device does among three zones.
+    struct Step: Sendable, CustomStringConvertible {
+        var device: Int
+        var kind: Int
+        var target: UInt8
+        var description: String { "\(device) does \(kind) to \(target)" }
+    }
+
+    @Test(arguments: 0..<300 as Range<UInt64>)
+    func `moves among three zones with offline edits leave one home with every edit`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let steps = (0..<14).map { _ in
+            Step(device: 1 + generator.below(3), kind: generator.below(5), target: UInt8(1 + generator.below(3)))
+        }
+        guard let problem = problem(steps, seed: seed) else { return }
+        let script = shrink(steps) { self.problem($0, seed: seed) != nil }
+        Issue.record("\(problem); \(self.problem(script, seed: seed) ?? "") after \(script)")
+    }
+
+    private func problem(_ steps: [Step], seed: UInt64) -> String? {
+        var world = ZoneWorld(photo: photo)
+        for step in steps {
+            switch step.kind {
+            case 0: world.synchronize(step.device)
+            case 1: world.move(step.device, to: zone(step.target))
+            default: world.edit(step.device)
+            }
+        }
+        for _ in 0..<12 {
+            for device in 1...3 {
+                world.synchronize(device)
+                world.tidy(device)
+                world.synchronize(device)
+            }
+        }
+        let live = world.all.compactMapValues { RecordState($0) }.filter { $0.value.isLive }
+        guard live.count == 1, let home = live.first?.value else { return "\(live.count) homes" }
+        for key in world.edits.sorted() where home[key] == nil { return "\(key) is lost in \(live.keys)" }
+        return nil
+    }
+}
+
+/// Three devices of one owner, each with what it knows of three zones; every edit writes a field of its own.
+private struct ZoneWorld {
+    typealias Zones = [ZoneID: [Change]]
+
+    let photo: RecordName
+    var all: Zones
+    var known: [Int: Zones] = [:]
+    var edits: Set<FieldKey> = []
+    private var counters: [Int: UInt64] = [:]
+
+    init(photo: RecordName) {
+        self.photo = photo
+        let birth = Change(
+            record: photo, type: .photo, dot: Dot(replica: replica(9), counter: 1), timestamp: stamp(at: 1),
+            author: account(1), action: .set([.caption: .text("birth"), .parent: .null]))
+        all = [zone(1): [birth]]
+        for device in 1...3 { known[device] = all }
+    }
+
+    private mutating func nextDot(_ device: Int) -> Dot {
+        counters[device, default: 0] += 1
+        return Dot(replica: replica(device), counter: counters[device, default: 1])
+    }
+
+    mutating func synchronize(_ device: Int) {
+        for (zone, changes) in known[device] ?? [:] {
+            let there = Set(all[zone, default: []].map(\.dot))
+            all[zone, default: []] += changes.filter { !there.contains($0.dot) }
+        }
+        known[device] = all
+    }
+
+    private func home(_ device: Int) -> ZoneID? {
+        homeZone(of: (known[device] ?? [:]).compactMapValues { RecordState($0) })
+    }
+
+    mutating func edit(_ device: Int) {
+        guard let zone = home(device), let changes = known[device]?[zone], let state = RecordState(changes) else {
+            return
+        }
+        let dot = nextDot(device)
+        let key = FieldKey(rawValue: "e\(device).\(dot.counter)")
+        edits.insert(key)
+        known[device]?[zone]?.append(
+            Change(
+                record: photo, type: .photo, dot: dot, context: state.vector,
+                timestamp: stamp(at: dot.counter, by: device), author: account(1), action: .set([key: .boolean(true)])))
+    }
+
+    mutating func move(_ device: Int, to target: ZoneID) {
+        guard let from = home(device), from != target, let changes = known[device]?[from],
+            let moved = planZoneMove(
+                of: changes, existing: known[device]?[target] ?? [], from: from, to: target, fields: [.parent: .null],
+                dots: (nextDot(device), nextDot(device)), timestamp: stamp(at: 9, by: device), author: account(1))
+        else { return }
+        known[device]?[target, default: []] += moved.arrival
+        known[device]?[from, default: []].append(moved.mark)
+    }
+
+    /// What a device does for a record that is seen in several zones: forwards what is missing, and marks the others.
+    mutating func tidy(_ device: Int) {
+        guard let home = home(device), let zones = known[device] else { return }
+        for (other, changes) in zones.sorted(by: { $0.key < $1.key }) where other != home {
+            let arrived = known[device]?[home] ?? []
+            let forwarded = forwardedEdits(old: changes, home: arrived, zone: home) { nextDot(device) }
+            known[device]?[home, default: []] += forwarded
+            guard let state = RecordState(changes), state.isLive else { continue }
+            let dot = nextDot(device)
+            known[device]?[other, default: []].append(
+                Change(
+                    record: photo, type: .photo, dot: dot, context: state.vector,
+                    timestamp: stamp(at: 9, by: device), author: account(1), action: .moved(to: home)))
+        }
+    }
+}
