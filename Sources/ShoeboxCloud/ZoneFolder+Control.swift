@@ -179,9 +179,12 @@ extension ZoneFolder {
             found[version] = file
         }
         // A listing shows what no head has named yet. What a stranger put there fails its check and is passed over.
-        let oldest = known.map(\.version).min() ?? 0
+        // Two devices may have written apart for a while, so versions before the known ones are looked at too; one that
+        // lies further back than this is found by the head that names it.
+        let newestKnown = known.map(\.version).max() ?? 0
+        let oldest = newestKnown > 64 ? newestKnown - 64 : 0
         for name in try access.list(path("control")).sorted(by: >).prefix(100_000) {
-            guard let (number, hash) = parseNumberedName(name), number > oldest || known.isEmpty else { continue }
+            guard let (number, hash) = parseNumberedName(name), number > oldest else { continue }
             let version = ControlVersion(version: number, hash: hash)
             guard found[version] == nil else { continue }
             do {

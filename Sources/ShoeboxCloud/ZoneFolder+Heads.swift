@@ -117,6 +117,8 @@ extension ZoneFolder {
                 reading = try readHead(identity.replica, from: newest)
             }
         }
+        // A serial that was used before would make the record no news to anybody.
+        if let unseen = reading.problems.first(where: { $0.code == .notYet }) { throw unseen }
         var next = reading.cursor
         guard next.serial < .max - 1 else { throw .invalid("A head has no more serial numbers.") }
         let end = try fileEnd(identity.replica, next)

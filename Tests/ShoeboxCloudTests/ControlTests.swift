@@ -145,6 +145,10 @@ struct ControlTests {
             if ring == 0 { ringOne = mine } else { ringOther = mine }
         }
         let seen = try cast.folder.currentControl(identity: cast.ann, keyring: &ring)
+        for tip in seen.tips {
+            #expect(
+                try cast.folder.currentControl(known: [tip], identity: cast.ann, keyring: &ring).tips == seen.tips)
+        }
         #expect(seen.tips.count == 2 && seen.control.participants[cast.bob.account]?.status == .removed)
         #expect(seen.control.participants[cast.mallory.account] != nil)
         // Bob got the first epoch's key, so only the second is fit to seal with; Mallory lacks it until the next one.

@@ -121,6 +121,9 @@ struct HeadTests {
         let folder = ZoneFolder(zone: cast.folder.zone, mount: empty, accounts: AccountDirectory(mount: empty))
         let early = try folder.readHead(cast.ann.replica, from: HeadCursor())
         #expect(early.newest == nil && early.cursor == HeadCursor() && early.problems.map(\.code) == [.notYet])
+        // Nor is anything appended then: its serial could be one that was used.
+        #expect(
+            code { _ = try folder.appendHead(content(2), identity: cast.ann, cursor: HeadCursor()) } == .notYet)
         try folder.accounts.publish(cast.ann)
         #expect(try folder.readHead(cast.ann.replica, from: early.cursor).newest?.last.sequence == 1)
     }
