@@ -60,6 +60,7 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
 
     deinit { if state.input >= 0 { close(state.input) } }
 
+    /// As `Watcher` says.
     public func nextDirty(timeoutMilliseconds: Int) -> WatcherReport {
         condition.lock()
         defer { condition.unlock() }
@@ -79,6 +80,7 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
         return report
     }
 
+    /// As `Watcher` says.
     public func wake() {
         condition.withLock {
             state.isAwake = true
@@ -86,6 +88,7 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
         }
     }
 
+    /// As `Watcher` says.
     public func stop() {
         condition.withLock {
             state.isStopped = true

@@ -4,12 +4,15 @@ internal import ShoeboxModel
 
 /// An open file descriptor, closed when released.
 final class Descriptor: Sendable {
-    /// The number that the kernel knows it by.
+    /// The number that the kernel knows it by; good only while something keeps this alive, see `with`.
     let raw: Int32
 
     /// Takes over a descriptor that is open.
     init(_ raw: Int32) { self.raw = raw }
     deinit { _ = Glibc.close(raw) }
+
+    /// Calls a function with the number that the kernel knows this by, which is good only until it returns.
+    func with<Result>(_ body: (Int32) -> Result) -> Result { withExtendedLifetime(self) { body(raw) } }
 
     /// The stat of a name in this directory; of the descriptor itself for the empty name.
     func stat(_ name: [CChar], operation: String, path: String) throws(FileError) -> shoebox_stat {

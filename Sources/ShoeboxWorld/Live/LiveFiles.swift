@@ -33,18 +33,18 @@ final class LiveWritableFile: WritableFile {
 
     func finish(mode: UInt16?, modifiedNanoseconds: Int64?, durably: Bool) throws(FileError) -> FileStamp {
         let file = try openFile("finish")
-        if let mode, fchmod(file.raw, mode_t(mode & 0o7777)) != 0 {
+        if let mode, file.with({ fchmod($0, mode_t(mode & 0o7777)) }) != 0 {
             throw FileError(errno: errno, operation: "change the mode of", path: path)
         }
         if let modifiedNanoseconds {
-            let error = shoebox_set_modified(file.raw, modifiedNanoseconds)
+            let error = file.with { shoebox_set_modified($0, modifiedNanoseconds) }
             guard error == 0 else { throw FileError(errno: -error, operation: "set the time of", path: path) }
         }
         if durably { try file.sync(dataOnly: false, path: path) }
         let stamp = FileStamp(try file.stat(operation: "look at", path: path))
         // Network file systems report a failed write when a file is closed. A duplicate is closed here, as that flushes
         // just the same and leaves the descriptor itself to its owner.
-        let duplicate = dup(file.raw)
+        let duplicate = file.with { dup($0) }
         guard duplicate >= 0, close(duplicate) == 0 else {
             throw FileError(errno: errno, operation: "close", path: path)
         }

@@ -27,12 +27,14 @@ public final class LiveMount: Mount {
     /// The absolute path of the container.
     public var root: String { calls.root }
 
+    /// As `Mount` says.
     public func list(_ directory: MountPath) throws(FileError) -> [String] {
         try run("list", directory) { calls throws(FileError) in
             try calls.retryingStale { () throws(FileError) in try calls.list(directory) }
         }
     }
 
+    /// As `Mount` says.
     public func read(_ path: MountPath, from offset: UInt64, maxBytes: Int) throws(FileError) -> [UInt8] {
         try run("read", path) { calls throws(FileError) in
             try calls.retryingStale { () throws(FileError) in
@@ -41,6 +43,7 @@ public final class LiveMount: Mount {
         }
     }
 
+    /// As `Mount` says.
     public func publish(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
         try run("write", path) { calls throws(FileError) in
             try calls.retryingStale { () throws(FileError) in
@@ -52,6 +55,7 @@ public final class LiveMount: Mount {
         }
     }
 
+    /// As `Mount` says.
     public func publish(
         _ path: MountPath, writing body: ((_ chunk: [UInt8]) throws -> Void) throws -> Void
     ) throws {
@@ -79,23 +83,27 @@ public final class LiveMount: Mount {
         }
     }
 
+    /// As `Mount` says.
     public func append(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
         // Not repeated when stale: the first attempt may have written.
         try run("append to", path) { calls throws(FileError) in try calls.append(path, bytes) }
     }
 
+    /// As `Mount` says.
     public func remove(_ path: MountPath) throws(FileError) {
         try run("remove", path) { calls throws(FileError) in
             try calls.retryingStale { () throws(FileError) in try calls.remove(path) }
         }
     }
 
+    /// As `Mount` says.
     public func makeDirectory(_ path: MountPath) throws(FileError) {
         try run("create", path) { calls throws(FileError) in
             try calls.retryingStale { () throws(FileError) in _ = try calls.make(path) }
         }
     }
 
+    /// As `Mount` says.
     public func synchronize() throws(FileError) {
         let calls = calls
         try threads.run(deadlineSeconds: synchronizeSeconds, operation: "sync", path: root) { () throws(FileError) in

@@ -41,7 +41,7 @@ final class MountCalls: Sendable {
         }
         if isKnown { return file }
         var marker = shoebox_stat()
-        guard shoebox_stat_at(file.raw, cString(Array("container.json".utf8)), &marker) == 0 else {
+        guard file.with({ shoebox_stat_at($0, cString(Array("container.json".utf8)), &marker) }) == 0 else {
             throw FileError(
                 code: .offline, operation: operation, path: root,
                 reason: "it is not the directory that it was, and holds no container; is the mount missing?")
@@ -55,7 +55,7 @@ final class MountCalls: Sendable {
         let file = try openRoot("list").open(
             path(directory), O_RDONLY | O_DIRECTORY, operation: "list", path: shown)
         var listing = shoebox_listing()
-        let error = shoebox_list(file.raw, 0, &listing)
+        let error = file.with { shoebox_list($0, 0, &listing) }
         guard error == 0 else { throw FileError(errno: -error, operation: "list", path: shown) }
         defer { shoebox_listing_free(&listing) }
         var names: [String] = []
@@ -117,7 +117,7 @@ final class MountCalls: Sendable {
             try opened.sync(dataOnly: true, path: shown(file))
         } catch {
             // Part of a record helps nobody. If it can't be cut off, readers skip it: records carry checksums.
-            if let size = off_t(exactly: before) { _ = ftruncate(opened.raw, size) }
+            if let size = off_t(exactly: before) { _ = opened.with { ftruncate($0, size) } }
             throw error
         }
         if isNew { try sync(directory: directory, shown(file)) }
@@ -126,7 +126,7 @@ final class MountCalls: Sendable {
     func remove(_ file: MountPath) throws(FileError) {
         do throws(FileError) {
             let directory = try openDirectory(file.parent, "remove")
-            guard unlinkat(directory.raw, file.last, 0) == 0 else {
+            guard directory.with({ unlinkat($0, file.last, 0) }) == 0 else {
                 throw FileError(errno: errno, operation: "remove", path: shown(file))
             }
         } catch  where error.code == .absent {
@@ -136,7 +136,7 @@ final class MountCalls: Sendable {
 
     func synchronize() throws(FileError) {
         let file = try openRoot("sync").open([0], O_RDONLY | O_DIRECTORY, operation: "sync", path: root)
-        let error = shoebox_syncfs(file.raw)
+        let error = file.with { shoebox_syncfs($0) }
         guard error == 0 || [-ENOSYS, -ENOTSUP].contains(error) else {
             throw FileError(errno: -error, operation: "sync", path: root)
         }
@@ -163,7 +163,7 @@ final class MountCalls: Sendable {
         var current = try openRoot("create")
         for component in directory.components {
             let name = cString(Array(component.utf8))
-            let made = mkdirat(current.raw, name, mode_t(modes.directory & 0o7777)) == 0
+            let made = current.with { mkdirat($0, name, mode_t(modes.directory & 0o7777)) } == 0
             if !made, errno != EEXIST {
                 throw FileError(errno: errno, operation: "create", path: shown(directory))
             }
@@ -188,7 +188,8 @@ final class MountCalls: Sendable {
 
     /// SMB and some FUSE servers keep no modes of ours; that is for `doctor` to say, not a reason to write nothing.
     func setMode(of file: Descriptor, _ mode: UInt16, _ shown: String) throws(FileError) {
-        guard fchmod(file.raw, mode_t(mode & 0o7777)) == 0 || [EPERM, ENOTSUP, ENOSYS, EINVAL].contains(errno) else {
+        guard file.with({ fchmod($0, mode_t(mode & 0o7777)) }) == 0 || [EPERM, ENOTSUP, ENOSYS, EINVAL].contains(errno)
+        else {
             throw FileError(errno: errno, operation: "change the mode of", path: shown)
         }
     }

@@ -24,7 +24,7 @@ final class MountUpload: @unchecked Sendable {
         let file = try directory.open(
             temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600, operation: "write", path: calls.shown(target))
         self.file = file
-        syncsAtOnce = Self.needsFileSync(shoebox_file_system_type(file.raw))
+        syncsAtOnce = Self.needsFileSync(file.with { shoebox_file_system_type($0) })
     }
 
     /// Whether syncfs doesn't reach the server: FUSE (unless told), SMB 1 to 3.
@@ -49,17 +49,21 @@ final class MountUpload: @unchecked Sendable {
         if syncsAtOnce { try file.sync(dataOnly: false, path: shown) }
         let stat = try file.stat(operation: "write", path: shown)
         // Closing is where a network file system says that writing failed.
-        let duplicate = dup(file.raw)
+        let duplicate = file.with { dup($0) }
         guard duplicate >= 0, close(duplicate) == 0 else {
             throw FileError(errno: errno, operation: "close", path: shown)
         }
         self.file = nil
         let name = cString(Array(target.last.utf8))
-        var error = LiveRename.rename(from: directory.raw, temporary, to: directory.raw, name, mode: .failIfExists)
+        var error = directory.with {
+            LiveRename.rename(from: $0, temporary, to: $0, name, mode: .failIfExists)
+        }
         if error == ENOENT {
             // The answer to a rename that happened may be lost, and the repeated one finds nothing.
             var found = shoebox_stat()
-            if shoebox_stat_at(directory.raw, name, &found) == 0, found.inode == stat.inode, found.size == stat.size {
+            if directory.with({ shoebox_stat_at($0, name, &found) }) == 0, found.inode == stat.inode,
+                found.size == stat.size
+            {
                 error = 0
             }
         }
@@ -73,7 +77,7 @@ final class MountUpload: @unchecked Sendable {
         guard !isOver else { return }
         isOver = true
         file = nil
-        _ = unlinkat(directory.raw, temporary, 0)
+        _ = directory.with { unlinkat($0, temporary, 0) }
     }
 
     private var shown: String { calls.shown(target) }

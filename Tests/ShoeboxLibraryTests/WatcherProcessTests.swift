@@ -1,0 +1,192 @@
+import Foundation
+import Glibc
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxWorld
+import Testing
+
+/// Against the real program and the real kernel.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct WatcherProcessTests {
+    let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// A watcher of the test's directory whose first report, the rescan, is taken.
+    private func started() throws -> WatcherProcess {
+        let watcher = WatcherProcess(roots: [directory.path])
+        let report = collect(watcher) { $0.rescan == [0] }
+        try #require(report.rescan == [0], "\(report.problems)")
+        return watcher
+    }
+
+    /// Reports, put together until they are what is waited for; what there is when nothing comes for five seconds.
+    private func collect(_ watcher: WatcherProcess, until isEnough: (WatcherReport) -> Bool) -> WatcherReport {
+        var all = WatcherReport()
+        while !isEnough(all) {
+            let report = watcher.nextDirty(timeoutMilliseconds: 5000)
+            if report.isEmpty { break }
+            all.dirty.merge(report.dirty) { $0.union($1) }
+            all.rescan.formUnion(report.rescan)
+            all.gone.formUnion(report.gone)
+            all.problems += report.problems
+        }
+        return all
+    }
+
+    private func paths(_ texts: String...) -> Set<RelativePath> { Set(texts.map { path($0) }) }
+
+    private func expectDirty(_ watcher: WatcherProcess, _ wanted: Set<RelativePath>) {
+        let report = collect(watcher) { $0.dirty[0, default: []].isSuperset(of: wanted) || !$0.rescan.isEmpty }
+        let seen = report.dirty[0, default: []]
+        #expect(seen.isSuperset(of: wanted) || report.rescan == [0], "missing \(wanted.subtracting(seen))")
+    }
+
+    @Test func `files in directories that were only just made are all reported`() throws {
+        let watcher = try started()
+        defer { watcher.stop() }
+        var wanted: Set<RelativePath> = []
+        for index in 0..<200 {
+            let folder = "a\(index % 10)/b\(index)/c"
+            try directory.makeDirectory(folder)
+            try directory.write("x", to: "\(folder)/f.jpg")
+            wanted.insert(path(folder))
+        }
+        expectDirty(watcher, wanted)
+    }
+
+    @Test func `renamed trees are known by their new names, whatever shares a prefix with the old`() throws {
+        try directory.makeDirectory("foo/in")
+        try directory.makeDirectory("foobar/in")
+        try directory.makeDirectory("foo.d/in")
+        let watcher = try started()
+        defer { watcher.stop() }
+        try directory.rename("foo", to: "zed")
+        expectDirty(watcher, paths("", "zed", "zed/in"))
+        try directory.write("x", to: "zed/in/a.jpg")
+        try directory.write("x", to: "foobar/in/a.jpg")
+        try directory.write("x", to: "foo.d/in/a.jpg")
+        expectDirty(watcher, paths("zed/in", "foobar/in", "foo.d/in"))
+    }
+
+    @Test func `directories that swap names keep their contents apart`() throws {
+        try directory.makeDirectory("a/one")
+        try directory.makeDirectory("b/two")
+        let watcher = try started()
+        defer { watcher.stop() }
+        try directory.rename("a", to: "t")
+        try directory.rename("b", to: "a")
+        try directory.rename("t", to: "b")
+        expectDirty(watcher, paths("a/two", "b/one"))
+        try directory.write("x", to: "a/two/f")
+        try directory.write("x", to: "b/one/f")
+        expectDirty(watcher, paths("a/two", "b/one"))
+    }
+
+    @Test func `a directory that is deleted and made again is watched`() throws {
+        try directory.makeDirectory("a/b")
+        let watcher = try started()
+        defer { watcher.stop() }
+        for round in 0..<5 {
+            try directory.remove("a")
+            try directory.makeDirectory("a/b")
+            expectDirty(watcher, paths("a", "a/b"))
+            try directory.write("x", to: "a/b/\(round).jpg")
+            expectDirty(watcher, paths("a/b"))
+        }
+    }
+
+    @Test func `what is moved out is no longer reported, what is moved in is`() throws {
+        let outside = try TemporaryDirectory()
+        try directory.makeDirectory("a/b")
+        let watcher = try started()
+        defer { watcher.stop() }
+        try #require(Glibc.rename("\(directory.path)/a", "\(outside.path)/a") == 0)
+        expectDirty(watcher, paths(""))
+        try outside.write("x", to: "a/b/f.jpg")
+        try directory.write("x", to: "mark")
+        let report = collect(watcher) { $0.dirty[0]?.contains(.root) == true }
+        #expect(report.dirty[0] == [.root])
+        try #require(Glibc.rename("\(outside.path)/a", "\(directory.path)/c") == 0)
+        expectDirty(watcher, paths("c", "c/b"))
+    }
+
+    @Test func `names of any bytes are reported`() throws {
+        let watcher = try started()
+        defer { watcher.stop() }
+        let bytes: [UInt8] = [0xFF, 0x0A, 0x20, 0xFE]
+        let odd = RelativePath([FileName(bytes: bytes)].compactMap { $0 })
+        try directory.files.makeDirectory(odd)
+        expectDirty(watcher, [.root, odd])
+    }
+
+    @Test func `nothing in our own directory is reported`() throws {
+        try directory.makeDirectory(".shoebox/tmp")
+        let watcher = try started()
+        defer { watcher.stop() }
+        try directory.write("x", to: ".shoebox/tmp/a")
+        try directory.write("x", to: "mark")
+        let report = collect(watcher) { $0.dirty[0] != nil }
+        #expect(report.dirty[0] == [.root])
+    }
+
+    @Test func `a flood of events ends in every directory reported or a rescan`() throws {
+        let watcher = try started()
+        defer { watcher.stop() }
+        let process = try #require(watcher.processID)
+        kill(process, SIGSTOP)
+        for index in 0..<9000 {
+            try directory.write("x", to: "f\(index)")
+        }
+        try directory.makeDirectory("late/in")
+        kill(process, SIGCONT)
+        let report = collect(watcher) { !$0.rescan.isEmpty || $0.dirty[0]?.contains(path("late/in")) == true }
+        #expect(report.rescan == [0] || report.dirty[0]?.contains(path("late/in")) == true)
+        try directory.write("x", to: "late/in/a.jpg")
+        expectDirty(watcher, paths("late/in"))
+    }
+
+    @Test func `a root that is removed is gone, and back when it is made again`() throws {
+        try directory.makeDirectory("root/a")
+        let watcher = WatcherProcess(roots: [directory.path + "/root"])
+        defer { watcher.stop() }
+        try #require(collect(watcher) { $0.rescan == [0] }.rescan == [0])
+        try directory.rename("root", to: "elsewhere")
+        #expect(collect(watcher) { $0.gone == [0] }.gone == [0])
+        try directory.makeDirectory("root/b")
+        #expect(collect(watcher) { $0.rescan == [0] }.rescan == [0])
+        try directory.write("x", to: "root/b/f")
+        expectDirty(watcher, paths("b"))
+    }
+
+    @Test func `a watcher that is killed is started again and everything is looked at`() throws {
+        let watcher = try started()
+        defer { watcher.stop() }
+        let first = try #require(watcher.processID)
+        kill(first, SIGKILL)
+        let report = collect(watcher) { $0.rescan == [0] && !$0.problems.isEmpty }
+        #expect(report.rescan == [0])
+        #expect(report.problems == [.restarted(message: "it was ended by signal 9")])
+        _ = collect(watcher) { $0.rescan == [0] }
+        try directory.makeDirectory("new")
+        expectDirty(watcher, paths("", "new"))
+        #expect(watcher.processID != first)
+    }
+
+    @Test func `a watcher that can't be started says so`() {
+        let watcher = WatcherProcess(roots: [directory.path], executable: "/nonexistent/shoebox-watch")
+        defer { watcher.stop() }
+        let report = watcher.nextDirty(timeoutMilliseconds: 5000)
+        guard case .notRunning = report.problems.first else {
+            Issue.record("no problem in \(report)")
+            return
+        }
+    }
+
+    @Test func `waking ends the wait`() throws {
+        let watcher = try started()
+        defer { watcher.stop() }
+        watcher.wake()
+        #expect(watcher.nextDirty(timeoutMilliseconds: 50_000).isEmpty)
+    }
+}
