@@ -14,17 +14,19 @@ public struct LiveFileSystem: LocalFileSystem {
     /// The file system below an absolute path; the directory need not exist yet.
     public init(root: String) { self.root = root }
 
+    /// As `LocalFileSystem` says.
     public func identity() throws(FileError) -> RootIdentity {
         let stat = try openRoot("look at").stat(operation: "look at", path: root)
         return RootIdentity(device: stat.device, inode: stat.inode)
     }
 
+    /// As `LocalFileSystem` says.
     public func list(_ directory: RelativePath) throws(FileError) -> [DirectoryEntry] {
         let shown = shown(directory)
         let file = try openRoot("list").open(
             cString(directory.bytes), O_RDONLY | O_DIRECTORY, operation: "list", path: shown)
         var listing = shoebox_listing()
-        let error = shoebox_list(file.raw, 1, &listing)
+        let error = file.with { shoebox_list($0, 1, &listing) }
         guard error == 0 else { throw FileError(errno: -error, operation: "list", path: shown) }
         defer { shoebox_listing_free(&listing) }
         var entries: [DirectoryEntry] = []
@@ -37,6 +39,7 @@ public struct LiveFileSystem: LocalFileSystem {
         return entries
     }
 
+    /// As `LocalFileSystem` says.
     public func entry(at path: RelativePath) throws(FileError) -> DirectoryEntry? {
         let rootFile = try openRoot("look at")
         guard let name = path.last else {
@@ -53,6 +56,7 @@ public struct LiveFileSystem: LocalFileSystem {
         }
     }
 
+    /// As `LocalFileSystem` says.
     public func open(_ path: RelativePath) throws(FileError) -> any ReadableFile {
         let file = try openRoot("open").open(
             cString(path.bytes), O_RDONLY | O_NONBLOCK | O_NOCTTY, operation: "open", path: shown(path))
@@ -64,39 +68,50 @@ public struct LiveFileSystem: LocalFileSystem {
         return LiveReadableFile(file, path: shown(path))
     }
 
+    /// As `LocalFileSystem` says.
     public func create(_ path: RelativePath) throws(FileError) -> any WritableFile {
         let file = try openRoot("create").open(
             cString(path.bytes), O_WRONLY | O_CREAT | O_EXCL, mode: 0o666, operation: "create", path: shown(path))
         return LiveWritableFile(file, path: shown(path))
     }
 
+    /// As `LocalFileSystem` says.
     public func makeDirectory(_ path: RelativePath) throws(FileError) {
         try inParent(of: path, "create") { mkdirat($0, $1, 0o777) == 0 ? 0 : -errno }
     }
 
+    /// As `LocalFileSystem` says.
     public func rename(_ source: RelativePath, to target: RelativePath, mode: RenameMode) throws(FileError) {
         let rootFile = try openRoot("rename")
         guard let sourceName = source.last, let targetName = target.last else {
             throw FileError(
                 code: .unexpectedKind, operation: "rename", path: shown(source), reason: "the root is not renamed")
         }
-        let error = LiveRename.rename(
-            from: try parent(of: source, in: rootFile, "rename").raw, cString(sourceName.bytes),
-            to: try parent(of: target, in: rootFile, "rename").raw, cString(targetName.bytes), mode: mode)
+        let from = try parent(of: source, in: rootFile, "rename")
+        let to = try parent(of: target, in: rootFile, "rename")
+        let error = from.with { from in
+            to.with { to in
+                LiveRename.rename(
+                    from: from, cString(sourceName.bytes), to: to, cString(targetName.bytes), mode: mode)
+            }
+        }
         guard error == 0 else {
             let path = "\(shown(source))' to '\(shown(target))"
             throw FileError(errno: error, operation: "rename", path: path)
         }
     }
 
+    /// As `LocalFileSystem` says.
     public func removeFile(_ path: RelativePath) throws(FileError) {
         try inParent(of: path, "remove") { unlinkat($0, $1, 0) == 0 ? 0 : -errno }
     }
 
+    /// As `LocalFileSystem` says.
     public func removeDirectory(_ path: RelativePath) throws(FileError) {
         try inParent(of: path, "remove") { unlinkat($0, $1, Int32(AT_REMOVEDIR)) == 0 ? 0 : -errno }
     }
 
+    /// As `LocalFileSystem` says.
     public func setMode(_ path: RelativePath, _ mode: UInt16) throws(FileError) {
         // O_PATH needs no permission to read, and chmod through /proc changes what is open, whatever the name is by now.
         let file = try openRoot("change the mode of").open(
@@ -105,33 +120,37 @@ public struct LiveFileSystem: LocalFileSystem {
         guard FileKind(shim: stat.kind) != .symbolicLink else {
             throw FileError(errno: ELOOP, operation: "change the mode of", path: shown(path))
         }
-        guard chmod("/proc/self/fd/\(file.raw)", mode_t(mode & 0o7777)) == 0 else {
+        guard file.with({ chmod("/proc/self/fd/\($0)", mode_t(mode & 0o7777)) }) == 0 else {
             throw FileError(errno: errno, operation: "change the mode of", path: shown(path))
         }
     }
 
+    /// As `LocalFileSystem` says.
     public func setModified(_ path: RelativePath, nanoseconds: Int64) throws(FileError) {
         try inParent(of: path, "set the time of") { shoebox_set_modified_at($0, $1, nanoseconds) }
     }
 
+    /// As `LocalFileSystem` says.
     public func hasWriter(_ path: RelativePath) -> Bool {
         let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
         guard let root = try? openRoot("open"),
             let file = try? root.open(cString(path.bytes), flags, operation: "open", path: ""),
             let stat = try? file.stat(operation: "open", path: ""), FileKind(shim: stat.kind) == .file
         else { return false }
-        return shoebox_has_writer(file.raw) == 1
+        return file.with { shoebox_has_writer($0) } == 1
     }
 
+    /// As `LocalFileSystem` says.
     public func synchronize() throws(FileError) {
         let file = try openRoot("sync").open([0], O_RDONLY | O_DIRECTORY, operation: "sync", path: root)
-        let error = shoebox_syncfs(file.raw)
+        let error = file.with { shoebox_syncfs($0) }
         guard error == 0 else { throw FileError(errno: -error, operation: "sync", path: root) }
     }
 
+    /// As `LocalFileSystem` says.
     public func freeBytes() throws(FileError) -> UInt64 {
         var result: UInt64 = 0
-        let error = shoebox_free_bytes(try openRoot("look at").raw, &result)
+        let error = try openRoot("look at").with { shoebox_free_bytes($0, &result) }
         guard error == 0 else { throw FileError(errno: -error, operation: "look at", path: root) }
         return result
     }
@@ -166,7 +185,7 @@ public struct LiveFileSystem: LocalFileSystem {
                 code: .unexpectedKind, operation: operation, path: root, reason: "the root itself is not changed")
         }
         let parent = try parent(of: path, in: try openRoot(operation), operation)
-        let error = call(parent.raw, cString(name.bytes))
+        let error = parent.with { call($0, cString(name.bytes)) }
         guard error == 0 else { throw FileError(errno: -error, operation: operation, path: shown(path)) }
     }
 }
