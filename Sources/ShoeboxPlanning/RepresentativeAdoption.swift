@@ -1,4 +1,4 @@
-public import ShoeboxModel
+import ShoeboxModel
 
 /// The base with each entry under the record that represents it in the layout.
 ///

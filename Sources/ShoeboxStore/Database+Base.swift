@@ -166,3 +166,12 @@ extension Database {
         return current
     }
 }
+
+extension Database {
+    /// All folders that a watched folder last showed.
+    public func baseFolders(root: RootKind) throws -> [BaseRow] {
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT * FROM base WHERE root = ? AND kind = 1"), arguments: [root.rawValue]
+        ).map(BaseRow.init)
+    }
+}

@@ -161,3 +161,72 @@ extension Statement {
         }
     }
 }
+
+extension Database {
+    /// Says that a record's content is available in the container.
+    public func setLocated(_ id: RecordID) throws {
+        try execute(
+            sql: "UPDATE record SET located = 1 WHERE zone = ? AND record = ?",
+            arguments: [id.zone.data, id.name.data])
+    }
+
+    /// Gives every change that was not pushed a dot of another replica, and says so in every context that knows it.
+    ///
+    /// A context must not go on naming the old replica's numbers: they are somebody else's changes by now, not seen here.
+    public func renumber(from old: ReplicaID, to fresh: ReplicaID) throws {
+        // What was built and never named by a head was not published as far as anyone can tell.
+        try execute(
+            sql: """
+                UPDATE change SET state = 0, sequence = 0 WHERE state = 1 AND sender = ?1 AND EXISTS
+                    (SELECT 1 FROM outbox WHERE outbox.zone = change.zone AND outbox.sequence = change.sequence)
+                """, arguments: [old.data])
+        let pushed =
+            try Int64.fetchOne(
+                self, sql: "SELECT max(counter) FROM change WHERE replica = ? AND state <> 0", arguments: [old.data]) ?? 0
+        let limit = UInt64(bitPattern: pushed)
+        func renumbered(_ vector: VersionVector) -> VersionVector {
+            let seen = vector[old]
+            guard seen > limit else { return vector }
+            var result = VersionVector(vector.entries.filter { $0.replica != old })
+            if limit > 0 { result.insert(Dot(replica: old, counter: limit)) }
+            result.insert(Dot(replica: fresh, counter: seen))
+            return result
+        }
+        for row in try Row.fetchAll(self, sql: "SELECT * FROM change WHERE state = 0") {
+            let stored = try StoredChange(row)
+            var change = stored.change
+            if change.dot.replica == old, change.dot.counter > limit { change.dot.replica = fresh }
+            change.context = renumbered(change.context)
+            try execute(
+                sql: "UPDATE change SET replica = ?, sender = ?, payload = ? WHERE id = ?",
+                arguments: [
+                    change.dot.replica.data, fresh.data, Data(ChangeCoder.encode(change)), stored.id,
+                ])
+        }
+        for row in try Row.fetchAll(self, sql: "SELECT * FROM base").map(BaseRow.init) {
+            var row = row
+            row.vector = renumbered(row.vector)
+            try setBase(row)
+        }
+        for zone in try zones() {
+            var zone = zone
+            // The old chain is somebody else's from now on, read on from where it is known.
+            try setPeer(PeerRow(replica: old, head: zone.last, applied: zone.last), in: zone.id)
+            zone.last = .start
+            zone.headCursor = nil
+            zone.isHeadDirty = true
+            try setZone(zone)
+            try execute(sql: "DELETE FROM outbox WHERE zone = ?", arguments: [zone.id.data])
+        }
+    }
+}
+
+extension Database {
+    /// Gives up a zone's changes that were not pushed: they stay in the history, and count no more.
+    public func refusePending(in zone: ZoneID) throws {
+        let records = try Data.fetchAll(
+            self, sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND state = 0", arguments: [zone.data])
+        try execute(sql: "UPDATE change SET state = 2 WHERE zone = ? AND state = 0", arguments: [zone.data])
+        for record in records.compactMap({ RecordName(bytes: $0) }) { try refresh(record, in: zone, after: nil) }
+    }
+}

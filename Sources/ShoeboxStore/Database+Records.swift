@@ -122,7 +122,8 @@ extension Database {
             zone.data, state.name.data, state.type.rawValue, isShown(state), parentName?.data,
             parent.map { ColumnCoder.data($0.timestamp) }, name?.value.fileName?.data,
             name.map { ColumnCoder.data($0.timestamp) }, name?.author.data, hash,
-            state.content.map { Int64(bitPattern: $0.size) }, state.content?.location != nil, subject?.data,
+            state.content.map { Int64(bitPattern: $0.size) },
+            state.type == .placement ? state[.root]?.boolean == true : state.content?.location != nil, subject?.data,
             state.fields.values.reduce(0) { $0 + $1.losers.count },
         ])
         if state.type == .folder, state[.root]?.boolean == true {

@@ -102,7 +102,7 @@ enum Schema {
             mode INTEGER NOT NULL, hash BLOB, vector BLOB NOT NULL, twins BLOB, parked INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (zone, record)
         ) WITHOUT ROWID;
-        CREATE UNIQUE INDEX baseByPlace ON base (root, parentZone, parent, name);
+        CREATE UNIQUE INDEX baseByPlace ON base (root, parentZone, parent, name) WHERE parked = 0;
         CREATE INDEX baseByInode ON base (root, inode);
         CREATE INDEX baseByHash ON base (hash) WHERE hash IS NOT NULL;
 

@@ -10,14 +10,12 @@ import Testing
         let live = try #require(FileSystemSubject.live.first).make()
         let simulated = try FileSystemSubject.simulated.make()
         var random = SplitMix64(seed: seed)
-        try allowingClosedDescriptors(onLive: true) {
-            for step in 0..<150 {
-                let call = try Call(&random)
-                let (expected, found) = (call.outcome(on: live), call.outcome(on: simulated))
-                try #require(found == expected, "step \(step): \(call)")
-            }
-            #expect(try listing(simulated, .root) == listing(live, .root))
+        for step in 0..<150 {
+            let call = try Call(&random)
+            let (expected, found) = (call.outcome(on: live), call.outcome(on: simulated))
+            try #require(found == expected, "step \(step): \(call)")
         }
+        #expect(try listing(simulated, .root) == listing(live, .root))
     }
 
     /// Every path below a directory with its kind, mode, and text.

@@ -56,13 +56,6 @@ final class FileSystemFixture {
     }
 }
 
-/// Runs what the live file system may fail at as long as `LiveFileSystem.rename` and `freeBytes` ask a descriptor for its
-/// number and let go of it before the call: the number is closed by then, or another file's.
-func allowingClosedDescriptors(onLive isLive: Bool, _ body: () throws -> Void) throws {
-    guard isLive else { return try body() }
-    withKnownIssue("a descriptor is closed before it is used", isIntermittent: true) { try body() }
-}
-
 /// A path from text that is one.
 func path(_ text: String) throws -> RelativePath { try #require(RelativePath(text)) }
 

@@ -1,0 +1,328 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+public import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// What bringing a watched folder up to date came to.
+public struct ApplyOutcomes: Sendable {
+    /// Files and directories made, moved, written or removed, and sidecars written.
+    public var operations = 0
+    /// Records that could not be shown yet.
+    public var waiting = 0
+    /// Changes that the engine derived.
+    public var derived = 0
+}
+
+/// Everything that one plan of file operations is made from.
+private struct ApplyScope {
+    var ids: Set<RecordID> = []
+    var layout = Layout()
+    var paths: [RecordID: RelativePath] = [:]
+    var base: [RecordID: BaseRow] = [:]
+    var basePaths: [RecordID: RelativePath] = [:]
+    var rows: [RecordID: RecordRow] = [:]
+    var placements = Placements()
+}
+
+extension Engine {
+    /// Makes a watched folder show what the records say, for records marked dirty; at most so many at once.
+    public func apply(_ root: RootKind, limit: Int = 1_000) throws -> ApplyOutcomes {
+        var outcome = ApplyOutcomes()
+        guard privateZone != nil, try checkRoot(root) else { return outcome }
+        let shown = zonesShown(root).map(\.id)
+        let needsLayout = try store.read { db in try db.metaText("layoutDirty.\(root.rawValue)") ?? db.metaText("layoutDirty") != nil }
+        let dirty = try store.read { db in try db.dirtyRecords(in: shown, limit: limit) }
+        guard !dirty.isEmpty || needsLayout else { return outcome }
+        outcome.derived += try deriveCopies(of: dirty)
+        try rekeyMoved(dirty)
+        var scope = try store.read { db in try gather(root, dirty: dirty, db) }
+        try adopt(&scope)
+        let blocked = try blockedRecords(scope.ids)
+        let operations = planApply(
+            base: scope.base.values.compactMap { row in baseEntry(row, scope) }.sorted { $0.id < $1.id },
+            desired: scope.layout, roots: [top(root): .root], scope: scope.ids.subtracting(blocked),
+            parked: Set(scope.base.values.filter(\.isParked).map(\.id)))
+        var failed = blocked
+        if !operations.isEmpty {
+            failed.formUnion(try execute(operations, root: root, scope: scope, outcome: &outcome))
+        }
+        outcome.derived += try writeDerivedNames(scope.layout.derivedNames, placements: scope.placements)
+        try settleBase(scope, failed: failed, root: root)
+        try writeSidecars(for: dirty.filter { !failed.contains($0.id) }, root: root, outcome: &outcome)
+        outcome.waiting = failed.count
+        try store.write { db in
+            try db.clearDirty(dirty.map(\.id).filter { !failed.contains($0) })
+            if failed.isEmpty, needsLayout, root == .shared || zonesShown(.shared).isEmpty {
+                try db.setMetaText("layoutDirty", nil)
+            }
+        }
+        return outcome
+    }
+
+    /// Collects the folders of a tree and the files of the folders that dirty records are, or were shown, in.
+    private func gather(_ root: RootKind, dirty: [RecordRow], _ db: Database) throws -> ApplyScope {
+        var scope = ApplyScope()
+        scope.placements = try placements(db)
+        let folders = try placedFolders(root, placements: scope.placements, db)
+        var parents: Set<RecordID> = []
+        for row in dirty where row.type.hasPlace {
+            scope.ids.insert(row.id)
+            parents.insert(shownParent(row, placements: scope.placements))
+            if let base = try db.base(row.id) { parents.insert(base.parent) }
+            if row.type == .folder { parents.insert(row.id) }
+        }
+        // A folder that isn't live shows while something in it does, so what is in it must be seen.
+        for folder in folders where !folder.isLive { parents.insert(folder.id) }
+        // Folders of one place are one: what is in either may collide with what is in the other.
+        var samePlace: [String: [RecordID]] = [:]
+        for folder in folders { samePlace["\(folder.parent)/\(folder.name.bytes)", default: []].append(folder.id) }
+        for group in samePlace.values where group.count > 1 && !parents.isDisjoint(with: group) {
+            parents.formUnion(group)
+        }
+        let files = try placedFiles(in: parents, placements: scope.placements, db)
+        scope.layout = layOut(folders + files, roots: [top(root)])
+        scope.paths = paths(of: scope.layout, roots: [top(root): .root])
+        scope.ids.formUnion(folders.map(\.id))
+        scope.ids.formUnion(files.map(\.id))
+        for parent in parents {
+            for row in try db.baseChildren(of: parent, root: root) {
+                scope.base[row.id] = row
+                scope.ids.insert(row.id)
+            }
+        }
+        for row in try baseFolders(root, db) { scope.base[row.id] = row }
+        for id in scope.ids where scope.base[id] == nil {
+            if let row = try db.base(id), row.root == root { scope.base[id] = row }
+        }
+        for row in try db.parkedBase(root: root) { scope.base[row.id] = row }
+        for id in scope.base.keys { scope.basePaths[id] = basePath(id, scope, root) }
+        for row in dirty { scope.rows[row.id] = row }
+        return scope
+    }
+
+    /// Puts files that another record represents now under that record: twins that met, folders that merged.
+    private func adopt(_ scope: inout ApplyScope) throws {
+        let entries = scope.base.values.compactMap { row in baseEntry(row, scope) }.sorted { $0.id < $1.id }
+        let adopted = adoptRepresentatives(base: entries, layout: scope.layout)
+        for (old, new) in zip(entries, adopted) where old.id != new.id {
+            guard var row = scope.base.removeValue(forKey: old.id) else { continue }
+            scope.basePaths[new.id] = scope.basePaths.removeValue(forKey: old.id)
+            row.id = new.id
+            row.twins = new.twins
+            scope.base[new.id] = row
+            scope.ids.insert(new.id)
+            let children = scope.base.values.filter { $0.parent == old.id }
+            for child in children { scope.base[child.id]?.parent = new.id }
+            try store.write { db in
+                try db.removeBase(old.id)
+                try db.setBase(row)
+                for var child in try db.baseChildren(of: old.id, root: row.root) {
+                    child.parent = new.id
+                    try db.setBase(child)
+                }
+            }
+        }
+    }
+
+    /// Puts files of records that moved to another zone under the record there, so that nothing is done to them: another
+    /// device of the account shared or unshared them.
+    private func rekeyMoved(_ dirty: [RecordRow]) throws {
+        for record in dirty where !record.isLive && record.type.hasContent {
+            try store.write { db in
+                guard var row = try db.base(record.id), let state = try db.state(of: record.id),
+                    let zone = state.movedTo
+                else { return }
+                let target = RecordID(zone: zone, name: record.id.name)
+                guard let other = try db.record(target), other.isLive, other.contentHash == row.contentHash,
+                    try db.base(target) == nil, zones[zone]?.row.root == row.root
+                else { return }
+                try db.removeBase(record.id)
+                row.id = target
+                row.vector = try db.state(of: target)?.vector ?? [:]
+                try db.setBase(row)
+                try db.markDirty(target)
+            }
+        }
+    }
+
+    private func baseFolders(_ root: RootKind, _ db: Database) throws -> [BaseRow] {
+        try db.baseFolders(root: root)
+    }
+
+    private func basePath(_ id: RecordID, _ scope: ApplyScope, _ root: RootKind) -> RelativePath? {
+        var names: [FileName] = []
+        var current = id
+        while current != top(root) {
+            guard names.count < 256, let row = scope.base[current] else { return nil }
+            names.append(row.name)
+            current = row.parent
+        }
+        return RelativePath(names.reversed())
+    }
+
+    private func baseEntry(_ row: BaseRow, _ scope: ApplyScope) -> BaseEntry? {
+        guard let path = scope.basePaths[row.id] else { return nil }
+        return BaseEntry(
+            id: row.id, parent: row.parent, path: path, kind: row.kind, stamp: row.stamp,
+            contentHash: row.contentHash, twins: row.twins)
+    }
+
+    /// Records whose file must not be touched now: bytes that were not pushed yet are nowhere else, and a read-only
+    /// file that was edited comes back only after it has been left alone.
+    private func blockedRecords(_ ids: Set<RecordID>) throws -> Set<RecordID> {
+        let now = world.uptimeMilliseconds()
+        var blocked: Set<RecordID> = []
+        for (id, due) in restoreAfter {
+            if due > now { blocked.insert(id) } else { restoreAfter[id] = nil }
+        }
+        for zone in zones.values where zone.row.state == .active {
+            for stored in try store.read({ db in try db.pendingChanges(in: zone.id, limit: 100_000) }) {
+                guard case .set(let fields) = stored.change.action, fields[.content]?.asset?.location == nil,
+                    fields[.content] != nil
+                else { continue }
+                let id = RecordID(zone: zone.id, name: stored.change.record)
+                guard ids.contains(id), let state = try store.read({ db in try db.state(of: id) }),
+                    let base = try store.read({ db in try db.base(id) }),
+                    state.content?.contentHash != base.contentHash
+                else { continue }
+                blocked.insert(id)
+            }
+        }
+        return blocked
+    }
+
+    // MARK: Doing it
+
+    /// Carries out a plan; returns the records for which it could not be done now.
+    private func execute(
+        _ operations: [FileOperation], root: RootKind, scope: ApplyScope, outcome: inout ApplyOutcomes
+    ) throws -> Set<RecordID> {
+        var failed: Set<RecordID> = []
+        let applier = makeApplier(root)
+        for operation in operations {
+            let id = operation.record
+            guard !failed.contains(id) else { continue }
+            switch applier.apply(operation) {
+            case .done(let stamp):
+                outcome.operations += 1
+                try noteDone(operation, stamp: stamp, root: root, scope: scope)
+                for code in ["notApplied", "contentMissing", "diskFull"] {
+                    try clearProblem(code, path: operation.path.map { display($0, root) })
+                }
+            case .stale(let reason):
+                // What is in the way is the user's: the next scan takes it, then the plan is made anew.
+                failed.insert(id)
+                log("not applied yet: \(reason)")
+                if let path = operation.path {
+                    later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
+                }
+            case .failed(let error):
+                failed.insert(id)
+                try reportFailure(operation, error, root: root)
+            }
+        }
+        if outcome.operations > 0 {
+            let intents = try store.read { db in try db.intents() }
+            do {
+                try files(root).synchronize()
+                if let last = intents.last { try store.write { db in try db.clearIntents(upTo: last.rowID) } }
+            } catch { log("cannot make the \(root) folder durable: \(error)") }
+        }
+        return failed
+    }
+
+    /// Updates the base tree after one operation.
+    private func noteDone(_ operation: FileOperation, stamp: FileStamp?, root: RootKind, scope: ApplyScope) throws {
+        let id = operation.record
+        if case .remove(_, let path, _) = operation { try removeSidecarFile(of: id, besides: path, root: root) }
+        if case .move(_, let old, let new) = operation { try moveSidecarFile(of: id, from: old, to: new, root: root) }
+        try store.write { db in
+            let vector = try db.state(of: id)?.vector ?? [:]
+            let node = scope.layout.nodes[id]
+            switch operation {
+            case .makeDirectory(_, let path), .write(_, let path, _, _):
+                guard let node, let stamp, let name = path.last else { return }
+                var hash: Digest32?
+                if case .write(_, _, let written, _) = operation { hash = written }
+                try db.setBase(
+                    BaseRow(
+                        root: root, id: id, parent: node.parent, name: name, kind: node.kind, stamp: stamp,
+                        contentHash: hash, vector: vector, twins: node.twins))
+            case .move(_, _, let path), .unpark(_, let path):
+                guard var row = try db.base(id), let node, let name = path.last else { return }
+                row.parent = node.parent
+                row.name = name
+                row.isParked = false
+                if let stamp { row.stamp = stamp }
+                try db.setBase(row)
+            case .park:
+                guard var row = try db.base(id) else { return }
+                row.isParked = true
+                if let stamp { row.stamp = stamp }
+                try db.setBase(row)
+            case .remove, .removeDirectory:
+                try db.removeBase(id)
+                try db.removeSidecar(id)
+            }
+        }
+    }
+
+    /// Says in the base tree what the folder shows now, for records that needed nothing done to their file.
+    private func settleBase(_ scope: ApplyScope, failed: Set<RecordID>, root: RootKind) throws {
+        try store.write { db in
+            for id in scope.ids where !failed.contains(id) {
+                guard let node = scope.layout.nodes[id], var row = try db.base(id), row.root == root, !row.isParked,
+                    row.contentHash == node.contentHash, row.kind == node.kind
+                else { continue }
+                let vector = try db.state(of: id)?.vector ?? row.vector
+                guard vector != row.vector || node.twins != row.twins else { continue }
+                row.vector = vector
+                row.twins = node.twins
+                try db.setBase(row)
+            }
+        }
+    }
+
+    private func reportFailure(_ operation: FileOperation, _ error: FileError, root: RootKind) throws {
+        guard let path = operation.path else { return }
+        let shown = display(path, root)
+        log("cannot apply \(operation): \(error)")
+        let id = operation.record
+        if error.code == .absent, case .write = operation {
+            try report(
+                "contentMissing", path: shown, zone: id.zone, "The content of '\(shown)' is not there yet: \(error.reason).",
+                "It comes by itself when whoever has it is online.")
+        } else if error.code == .full {
+            try report(
+                "diskFull", path: shown, "There is no space left for '\(shown)'.",
+                "Free some space in the \(root == .library ? "library" : "shared") folder; nothing is lost, it goes on by itself.")
+        } else {
+            try report(
+                "notApplied", path: shown, zone: id.zone, "'\(shown)' could not be brought up to date: \(error.reason).",
+                "It is tried again; if it stays, check the disk and the permissions of the folder.")
+        }
+    }
+}
+
+extension FileOperation {
+    /// The record it is for.
+    var record: RecordID {
+        switch self {
+        case .makeDirectory(let id, _), .move(let id, _, _), .park(let id, _), .unpark(let id, _),
+            .write(let id, _, _, _), .remove(let id, _, _), .removeDirectory(let id, _):
+            id
+        }
+    }
+
+    /// The path it ends at.
+    var path: RelativePath? {
+        switch self {
+        case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path), .write(_, let path, _, _),
+            .remove(_, let path, _), .removeDirectory(_, let path), .park(_, let path):
+            path
+        }
+    }
+}

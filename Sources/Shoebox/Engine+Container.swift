@@ -1,0 +1,108 @@
+public import ShoeboxCloud
+import Foundation
+import ShoeboxLibrary
+public import ShoeboxModel
+public import ShoeboxStore
+import ShoeboxWorld
+
+extension ZoneKeyring {
+    /// As a column of the local database.
+    var column: Data { get throws { Data(try serialized()) } }
+}
+
+extension [UInt8] {
+    /// As a column of the local database.
+    var column: Data { Data(self) }
+}
+
+extension Engine {
+    /// The container, opened and found to be the one that this replica belongs to. Throws `CloudError` when it is not
+    /// there, or another one.
+    @discardableResult
+    func openContainer() throws -> Container {
+        let expected = try store.read { db in try db.metaText("container") }
+        let opened = try Container.open(mount: world.mount, expecting: expected)
+        container = opened
+        return opened
+    }
+
+    /// The folder of a zone on the mount.
+    func zoneFolder(_ id: ZoneID) -> ZoneFolder { ZoneFolder(zone: id, mount: world.mount, accounts: directory) }
+
+    /// Makes what a replica needs before its first round, or continues where that was interrupted: the account in the
+    /// container, its private zone, the markers of the watched folders.
+    public func setUp(host: String, takeOver: Bool = false) throws {
+        let opened = try openContainer()
+        try store.write { db in
+            try db.setMetaText("container", opened.id)
+            try db.setMeta("account", account.data)
+        }
+        try directory.publish(identity)
+        if privateZone == nil { try findPrivateZone() }
+        for root in RootKind.allCases { try mark(root, container: opened.id, host: host, takeOver: takeOver) }
+    }
+
+    /// The account's private zone: one that another device of it made, else a new one.
+    private func findPrivateZone() throws {
+        for id in try ZoneFolder.zones(on: world.mount) {
+            let folder = zoneFolder(id)
+            do {
+                guard try folder.owner() == account else { continue }
+                var keyring = ZoneKeyring()
+                let current = try folder.currentControl(identity: identity, keyring: &keyring)
+                guard current.control.kind == .privateZone else { continue }
+                _ = try join(id, fingerprint: nil)
+                return
+            } catch let error as CloudError where error.code != .offline { continue }
+        }
+        _ = try makeZone(Control(kind: .privateZone, owner: account, ownerLabel: settings.label))
+    }
+
+    /// Writes a watched folder's marker, or checks the one that is there.
+    private func mark(_ root: RootKind, container: String, host: String, takeOver: Bool) throws {
+        let files = files(root)
+        _ = try files.identity()
+        let marker = RootMarker(
+            container: container, account: account, replica: replica, scope: root == .library ? .private : .shared,
+            host: host)
+        if let existing = try RootMarker.read(from: files) {
+            guard existing.replica == replica || takeOver else {
+                throw RequestError(
+                    ExitCode.busy,
+                    "The \(root == .library ? "library" : "shared") folder is served by another shoebox already (on \(existing.host.isEmpty ? "some machine" : existing.host)).",
+                    "Use another folder, or run 'shoebox init --take-over' if that other one is gone for good.")
+            }
+            if existing == marker { return }
+        }
+        try marker.write(to: files)
+    }
+
+    /// Whether a watched folder is there and is the one that this replica serves. If not, that is a problem, never a
+    /// deletion.
+    public func checkRoot(_ root: RootKind) throws -> Bool {
+        let name = root == .library ? "library" : "shared"
+        let marker: RootMarker?
+        do { marker = try RootMarker.read(from: files(root)) } catch {
+            try report(
+                "rootOffline", path: name, "The \(name) folder cannot be read: \(error.reason).",
+                "Mount or repair it; nothing is taken as deleted, and it goes on by itself.")
+            return false
+        }
+        guard let marker else {
+            try report(
+                "rootOffline", path: name, "The \(name) folder is empty or is not the one that was set up: its marker '.shoebox/root.json' is missing.",
+                "Mount the right folder there; nothing is taken as deleted. If the folder is new on purpose, run 'shoebox init --take-over'.")
+            return false
+        }
+        let expected = try store.read { db in try db.metaText("container") }
+        guard marker.replica == replica, marker.container == expected else {
+            try report(
+                "rootForeign", path: name, "The \(name) folder belongs to another replica\(marker.host.isEmpty ? "" : " (on \(marker.host))").",
+                "Only one shoebox serves a folder. Give this one a folder of its own, or run 'shoebox init --take-over'.")
+            return false
+        }
+        try clearProblem("rootOffline", path: name)
+        try clearProblem("rootForeign", path: name)
+        return true
+    }
+}

@@ -1,0 +1,62 @@
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+
+extension Engine {
+    /// Gives every content that lost against another a record of its own, where this account may write; the same one on
+    /// every replica. One that was deleted, by whomever, is not made again.
+    func deriveCopies(of rows: [RecordRow]) throws -> Int {
+        var births: [(ZoneID, DerivedBirth)] = []
+        try store.read { db in
+            for row in rows where row.type.hasContent && row.isLive && zones[row.id.zone]?.mayWrite(account) == true {
+                guard let state = try db.state(of: row.id), state.fields[.content]?.losers.isEmpty == false else {
+                    continue
+                }
+                for birth in conflictCopies(of: state, authorLabel: label(of:))
+                where try db.record(RecordID(zone: row.id.zone, name: birth.record)) == nil {
+                    births.append((row.id.zone, birth))
+                }
+            }
+        }
+        guard !births.isEmpty else { return 0 }
+        return try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "conflict")
+            for (zone, birth) in births {
+                try writer.write(
+                    RecordID(zone: zone, name: birth.record), type: birth.type, .set(birth.fields), isDerived: true,
+                    timestamp: birth.timestamp)
+            }
+            try writer.finish()
+            return writer.count
+        }
+    }
+
+    /// Writes the names that a layout gave to records whose own name was taken, where this account may write.
+    func writeDerivedNames(_ names: [RecordID: FileName], placements: Placements) throws -> Int {
+        let mine = names.filter { zones[$0.key.zone]?.mayWrite(account) == true }
+        guard !mine.isEmpty else { return 0 }
+        return try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "collision")
+            for (id, name) in mine.sorted(by: { $0.key < $1.key }) {
+                guard let state = try db.state(of: id), let cause = state.fields[.name]?.winner else { continue }
+                if zones[id.zone]?.row.root == .library, let placement = placements.records[id] {
+                    try writePlacement(
+                        zone: id.zone, record: id.name,
+                        parent: RecordID(zone: privateZone ?? id.zone, name: placement.parent ?? .zoneRoot), name: name,
+                        placements: placements, writer: &writer)
+                    continue
+                }
+                guard !id.isZoneRoot else { continue }
+                let stamp = HybridTimestamp(
+                    wallMilliseconds: cause.timestamp.wallMilliseconds,
+                    counter: cause.timestamp.counter == .max ? .max : cause.timestamp.counter + 1,
+                    replica: cause.timestamp.replica)
+                try writer.write(
+                    id, type: state.type, .set([.name: .name(name)]), context: state.vector, isDerived: true,
+                    timestamp: stamp)
+            }
+            try writer.finish()
+            return writer.count
+        }
+    }
+}

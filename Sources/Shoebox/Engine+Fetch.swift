@@ -1,0 +1,266 @@
+import Foundation
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    /// How long a zone's list of replicas is taken as known, milliseconds.
+    private var replicaListMilliseconds: UInt64 { 10_000 }
+
+    /// Reads what is new in every zone; returns how many changes arrived.
+    @discardableResult
+    public func fetchAll() throws -> Int {
+        try openContainer()
+        try reloadZones()
+        var total = 0
+        for id in zones.keys.sorted() where [.active, .leaveOffered].contains(zones[id]?.row.state) {
+            total += try fetch(id)
+        }
+        return total
+    }
+
+    /// Reads what is new in one zone: heads, then controls, then segments. Damage in one chain stops that chain only.
+    @discardableResult
+    func fetch(_ id: ZoneID) throws -> Int {
+        let folder = zoneFolder(id)
+        guard let heads = try readHeads(id, folder: folder) else { return 0 }
+        try readNewerControl(id, folder: folder, heads: heads)
+        guard let zone = zones[id], [.active, .leaveOffered].contains(zone.row.state) else { return 0 }
+        var count = 0
+        for peer in try store.read({ db in try db.peers(of: id) }) {
+            guard let head = heads[peer.replica], head.last != peer.applied else { continue }
+            // The own chain is read only after the local state of the zone was forgotten.
+            guard peer.replica != replica || head.last.sequence > peer.applied.sequence else { continue }
+            count += try readChain(peer, head: head, zone: zone, folder: folder)
+        }
+        let now = world.nowMilliseconds()
+        try store.write { db in
+            guard var row = try db.zone(id) else { return }
+            row.asOf = now
+            if count > 0 { row.isHeadDirty = true }
+            try db.setZone(row)
+        }
+        zones[id]?.row = try store.read { db in try db.zone(id) } ?? zone.row
+        try noteAcceptances(id)
+        return count
+    }
+
+    /// Polls every known replica's head, and looks for new replicas now and then. Nil if the zone isn't there at all.
+    private func readHeads(_ id: ZoneID, folder: ZoneFolder) throws -> [ReplicaID: HeadRecord]? {
+        var peers = try store.read { db in try db.peers(of: id) }
+        let now = world.uptimeMilliseconds()
+        let knownReplicas = Set(peers.map(\.replica))
+        let mentioned = Set((knownHeads[id] ?? [:]).values.flatMap(\.vector.keys))
+        if peers.count < 2 || !mentioned.isSubset(of: knownReplicas)
+            || now >= (replicasListed[id] ?? 0) + replicaListMilliseconds || replicasListed[id] == nil
+        {
+            for (replica, cursor) in try folder.replicas() where !knownReplicas.contains(replica) {
+                let isOwn = replica == self.replica
+                if isOwn, zones[id]?.row.last == .start { continue }
+                peers.append(PeerRow(replica: replica, cursor: Data(cursor.description.utf8)))
+            }
+            replicasListed[id] = now
+        }
+        var heads = knownHeads[id] ?? [:]
+        for var peer in peers where peer.replica != replica || peer.applied != zones[id]?.row.last {
+            var cursor = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
+            // After a restart the record behind the cursor is not in memory: read the file again if it is needed.
+            if heads[peer.replica] == nil, peer.head != peer.applied || cursor.serial > 0 {
+                cursor = HeadCursor(file: cursor.file)
+            }
+            let reading = try folder.readHead(peer.replica, from: cursor)
+            for problem in reading.problems where problem.code != .notYet {
+                try report("headDamaged", path: problem.path, zone: id, problem.description, problem.remedy)
+            }
+            guard let newest = reading.newest else { continue }
+            heads[peer.replica] = newest
+            peer.account = newest.account
+            peer.cursor = Data(reading.cursor.description.utf8)
+            peer.head = newest.last
+            peer.headTime = newest.content.wallMilliseconds
+            let row = peer
+            try store.write { db in try db.setPeer(row, in: id) }
+        }
+        knownHeads[id] = heads
+        return heads
+    }
+
+    /// The controls that the owner's heads name.
+    func namedControls(_ id: ZoneID) throws -> [ControlVersion] {
+        guard let owner = zones[id]?.control.owner else { return [] }
+        return (knownHeads[id] ?? [:]).values.filter { $0.account == owner }.compactMap(\.control)
+    }
+
+    /// Takes up a control that is newer than the one known; notices a removal or the end of a share.
+    private func readNewerControl(_ id: ZoneID, folder: ZoneFolder, heads: [ReplicaID: HeadRecord]) throws {
+        guard let zone = zones[id] else { return }
+        let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
+        let named = try namedControls(id)
+        guard named.contains(where: { $0 != known && $0.version >= known.version }) else { return }
+        var keyring = zone.keyring
+        do {
+            let current = try folder.currentControl(
+                named: named.filter { $0.version >= known.version }, known: [known], identity: identity,
+                keyring: &keyring)
+            guard let newest = current.newest, newest != known else { return }
+            try keep(current.control, version: newest, keyring: keyring, in: id)
+            for problem in current.problems {
+                try report("controlRefused", path: problem.path, zone: id, problem.description, problem.remedy)
+            }
+            if !zone.row.isMine, current.control.isStopped || current.control.permission(of: account) == .none {
+                try end(id, because: "was stopped by \(current.control.ownerLabel)")
+            }
+            if current.control.permission(of: account) != zone.control.permission(of: account) {
+                try store.write { db in try db.markAllDirty(in: id) }
+                try permissionChanged(id, from: zone.control)
+            }
+        } catch let error as CloudError where error.code == .notInvited {
+            guard !zone.row.isMine else { throw error }
+            try end(id, because: "is closed to you: its owner removed you")
+        } catch let error as CloudError where error.isTransient && error.code != .offline { return }
+    }
+
+    /// A share is over for this account: unpublished edits go to the own library, then the files to the trash.
+    private func end(_ id: ZoneID, because reason: String) throws {
+        guard let zone = zones[id], zone.row.state == .active || zone.row.state == .leaveOffered else { return }
+        do { try withdraw(zone, state: .ended, keepCopy: false) } catch is RequestError { return }
+        try report(
+            "ended", zone: id, "The share '\(zone.control.title)' \(reason). Its files are in the trash of the shared folder.",
+            "What you had not yet published is in your library. Ask \(zone.control.ownerLabel) if you need access.")
+    }
+
+    /// Edits of somebody who may only read from now on are kept in the own library.
+    private func permissionChanged(_ id: ZoneID, from former: Control) throws {
+        guard let zone = zones[id], !zone.mayWrite(account), former.permission(of: account) == .readWrite else { return }
+        let pending = try store.read { db in try db.pendingChanges(in: id, limit: .max) }
+        guard !pending.isEmpty else { return }
+        for record in Set(pending.filter { Self.content(of: $0.change) != nil }.map(\.change.record)) {
+            guard let row = try store.read({ db in try db.base(RecordID(zone: id, name: record)) }) else { continue }
+            try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)")
+        }
+        try store.write { db in try db.refusePending(in: id) }
+        try report(
+            "demoted", zone: id,
+            "You may only read '\(zone.control.title)' now; \(pending.count) changes that were not published count no more.",
+            "Changed photos were copied to 'Kept from \(zone.control.title)' in your library.")
+    }
+
+    /// Applies a replica's new segments, page by page, each together with the change token.
+    private func readChain(
+        _ start: PeerRow, head: HeadRecord, zone: ZoneInfo, folder: ZoneFolder
+    ) throws -> Int {
+        var peer = start
+        var count = 0
+        while true {
+            let page = try folder.readSegments(
+                of: peer.replica, after: peer.applied, upTo: head, isSealed: zone.control.isSealed,
+                keyring: zones[zone.id]?.keyring ?? zone.keyring)
+            if !page.segments.isEmpty {
+                count += try accept(page.segments, peer: &peer, zone: zone)
+            }
+            switch page.end {
+            case .more: continue
+            case .complete:
+                try clearProblem("segmentDamaged", zone: zone.id)
+                return count
+            case .notYet: return count
+            case .missingKey(let error):
+                log("a key of '\(zone.control.title)' is not known yet: \(error)")
+                return count
+            case .expired:
+                try report(
+                    "tokenExpired", zone: zone.id, "Older changes of a replica were folded away before they were read.",
+                    "Update shoebox: this version can't read snapshots.")
+                return count
+            case .damaged(let error), .fork(let error), .rolledBack(let error):
+                try report("segmentDamaged", path: error.path, zone: zone.id, error.description, error.remedy)
+                return count
+            }
+        }
+    }
+
+    /// Stores verified segments: what their account may write counts, anything else is kept as refused.
+    private func accept(_ segments: [Segment], peer: inout PeerRow, zone: ZoneInfo) throws -> Int {
+        let control = zones[zone.id]?.control ?? zone.control
+        let now = world.nowMilliseconds()
+        var refused = 0
+        var count = 0
+        var next = peer
+        try store.write { db in
+            var clock = try db.clock()
+            let token = try db.beginHistory(author: "fetch:\(zone.id)", timeMilliseconds: now)
+            for segment in segments {
+                let counts = control.counts(segment.account, segment.replica, sequence: segment.position.sequence)
+                for transaction in segment.transactions {
+                    let bundle = Data(transaction.id.bigEndianColumn)
+                    var changes: [(change: Change, sequence: UInt64)] = []
+                    if transaction.isLast {
+                        for part in try db.unstage(bundle: bundle, zone: zone.id, replica: segment.replica) {
+                            changes += try decodeParts(part.payload).map { ($0, part.sequence) }
+                        }
+                    }
+                    let own = transaction.changes.map { ($0, segment.position.sequence) }
+                    guard transaction.isLast else {
+                        for (change, sequence) in own {
+                            try db.stage(
+                                bundle: bundle, zone: zone.id, replica: segment.replica, sequence: sequence,
+                                account: segment.account, payload: Data(encodePart(change)))
+                        }
+                        continue
+                    }
+                    for (change, sequence) in changes + own {
+                        let mayCount =
+                            (sequence == segment.position.sequence
+                                ? counts : control.counts(segment.account, segment.replica, sequence: sequence))
+                            && isWellFormed(change, from: segment, control: control)
+                        if !mayCount { refused += 1 }
+                        if try db.insert(
+                            change, zone: zone.id, account: segment.account, sender: segment.replica,
+                            sequence: sequence, standing: mayCount ? .accepted : .refused, token: token)
+                        { count += 1 }
+                        if mayCount { clock.receive(change.timestamp, nowMilliseconds: now) }
+                    }
+                }
+                next.applied = segment.position
+                next.account = segment.account
+            }
+            try db.setClock(clock)
+            try db.setPeer(next, in: zone.id)
+        }
+        peer = next
+        if refused > 0 {
+            let who = segments.first.map { label(of: $0.account) } ?? ""
+            try report(
+                "refused", path: nil, zone: zone.id,
+                "\(refused) changes by \(who) in '\(zone.control.title)' are refused: they had no right to write them.",
+                "Nothing was changed by them. If that is a surprise, ask who has write access to the cloud folder.")
+        }
+        log("fetched \(count) changes of '\(zone.control.title)'")
+        return count
+    }
+
+    /// Whether a change is one that its sender may send at all, whatever the permission.
+    private func isWellFormed(_ change: Change, from segment: Segment, control: Control) -> Bool {
+        if segment.account != control.owner {
+            // Only a zone's owner may carry what others wrote.
+            guard change.dot.replica == segment.replica, change.author == segment.account else { return false }
+        }
+        if change.type == .placement, control.kind != .privateZone { return false }
+        if change.record == .zoneRoot { return false }
+        return change.dot.counter > 0 && change.dot.counter <= UInt64(Int64.max)
+    }
+
+    /// The owner notes in the control who has accepted: whose replica wrote a head.
+    private func noteAcceptances(_ id: ZoneID) throws {
+        guard let zone = zones[id], zone.row.isMine, zone.row.kind == .share, zone.row.state == .active else { return }
+        let present = Set((knownHeads[id] ?? [:]).values.map(\.account))
+        let accepted = zone.control.participants.values.filter { $0.status == .pending && present.contains($0.account) }
+        guard !accepted.isEmpty else { return }
+        try changeControl(of: zone) { control in
+            for participant in accepted { control.participants[participant.account]?.status = .accepted }
+        }
+        for participant in accepted { log("\(participant.label) accepted '\(zone.control.title)'") }
+    }
+}

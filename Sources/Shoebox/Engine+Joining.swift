@@ -1,0 +1,204 @@
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    /// The link that leads to a share.
+    func shareLink(_ zone: ZoneInfo) throws -> String {
+        ShareLink(
+            container: try openContainer().id, zone: zone.id, ownerFingerprint: zone.control.owner.fingerprint
+        ).description
+    }
+
+    /// Accepts an invitation by its link. Accepting again is fine.
+    func accept(link text: String) throws -> Reply {
+        let link = try ShareLink(parsing: text)
+        let container = try openContainer()
+        guard link.container == container.id else {
+            throw RequestError(
+                ExitCode.notFound, "The link belongs to another container (\(link.container.prefix(12))…).",
+                "Set up shoebox with that container, or ask for a link to a share in this one.")
+        }
+        if let zone = zones[link.zone], zone.row.isMine {
+            return Reply(lines: ["'\(zone.control.title)' is your own share."], values: ["id": zone.id.description])
+        }
+        let zone = try join(link.zone, fingerprint: link.ownerFingerprint)
+        return acceptedReply([zone])
+    }
+
+    /// Accepts every invitation that is found in the container.
+    func acceptAllPending() throws -> Reply {
+        _ = try openContainer()
+        var joined: [ZoneInfo] = []
+        for id in try ZoneFolder.zones(on: world.mount) where zones[id] == nil {
+            do { joined.append(try join(id, fingerprint: nil)) } catch let error as CloudError {
+                // Others' private zones and shares of others: not for this account.
+                if error.code == .offline { throw error }
+                continue
+            }
+        }
+        guard !joined.isEmpty else { return Reply(lines: ["No invitation is waiting."]) }
+        return acceptedReply(joined)
+    }
+
+    private func acceptedReply(_ joined: [ZoneInfo]) -> Reply {
+        Reply(
+            lines: joined.map { zone in
+                let what = zone.control.permission(of: account) == .readWrite ? "read and write" : "read only"
+                return "Accepted '\(zone.control.title)' from \(zone.control.ownerLabel) (\(what))."
+            } + ["The photos appear in the shared folder; 'shoebox status' shows how far it is."],
+            values: ["id": joined.map(\.id.description).joined(separator: ",")])
+    }
+
+    /// Opens a zone that this account was invited to and takes it up.
+    func join(_ id: ZoneID, fingerprint: String?) throws -> ZoneInfo {
+        let folder = zoneFolder(id)
+        let owner = try folder.owner(expecting: fingerprint)
+        var keyring = zones[id]?.keyring ?? ZoneKeyring()
+        let current = try folder.currentControl(named: [], known: [], identity: identity, keyring: &keyring)
+        guard !current.control.isStopped else {
+            throw RequestError(
+                ExitCode.notFound, "The share '\(current.control.title)' was stopped by its owner.",
+                "Ask \(current.control.ownerLabel) to share again.")
+        }
+        guard current.control.permission(of: account) > .none, let newest = current.newest else {
+            throw CloudError(
+                code: .notInvited, message: "You are not invited to '\(current.control.title)'.",
+                remedy: "Ask \(current.control.ownerLabel) to invite you.")
+        }
+        let isMine = owner == account
+        let keyringData = try keyring.column
+        try store.write { db in
+            var row =
+                try db.zone(id)
+                ?? ZoneRow(
+                    id: id, kind: current.control.kind, root: isMine ? .library : .shared, isMine: isMine,
+                    keyring: keyringData, control: try ControlCoder.encode(current.control).column,
+                    controlVersion: newest.version, controlHash: newest.hash)
+            row.state = .active
+            row.keyring = keyringData
+            row.control = try ControlCoder.encode(current.control).column
+            row.controlVersion = newest.version
+            row.controlHash = newest.hash
+            row.isHeadDirty = true
+            try db.setZone(row)
+            try db.markAllDirty(in: id)
+            try db.setMetaText("layoutDirty", "1")
+        }
+        try reloadZones()
+        if !isMine, current.control.kind == .share {
+            try store.write { db in
+                var writer = try HistoryWriter(db, engine: self, author: "cli")
+                let placements = try placements(db)
+                if placements.zones[id] == nil {
+                    try writePlacement(
+                        zone: id, record: nil, parent: nil, name: FileName(safe: current.control.title),
+                        placements: placements, writer: &writer)
+                }
+                try writer.finish()
+            }
+        }
+        guard let zone = zones[id] else { throw offlineError }
+        log("joined '\(zone.control.title)'")
+        try clearProblem("ended", zone: id)
+        try clearProblem("leaveOffered", zone: id)
+        return zone
+    }
+
+    /// Takes up shares that another device of this account accepted or made.
+    func joinFromPlacements() throws {
+        let shown: Placements = try store.read { db in try placements(db) }
+        for id in shown.zones.keys where zones[id] == nil {
+            do { _ = try join(id, fingerprint: nil) } catch let error as CloudError where error.isTransient { continue }
+            catch let error as CloudError where error.code == .notInvited { continue } catch is RequestError { continue }
+        }
+    }
+
+    /// Leaves somebody else's share; its files go to the trash, or with `keepCopy` into the library.
+    func leave(_ zone: ZoneInfo, keepCopy: Bool) throws -> Reply {
+        guard !zone.row.isMine else {
+            throw RequestError(
+                ExitCode.notPermitted, "'\(zone.control.title)' is your own share.",
+                "'shoebox share stop' ends it for everyone; you keep the photos.")
+        }
+        if zone.row.state == .left { return Reply(lines: ["You left '\(zone.control.title)' already."]) }
+        try withdraw(zone, state: .left, keepCopy: keepCopy)
+        return Reply(
+            lines: ["You left '\(zone.control.title)'. The photos stay with their owner and the others."]
+                + (keepCopy ? ["Your copies are in the library, in 'Kept from \(zone.control.title)'."] : []))
+    }
+
+    /// Takes a share out of the shared folder: edits that nobody else has, and with `keepCopy` everything, go to the
+    /// library first; the rest goes to the trash.
+    func withdraw(_ zone: ZoneInfo, state: ZoneRow.State, keepCopy: Bool) throws {
+        if try checkRoot(.shared) { _ = try scan(.shared, author: "scan") }
+        let base = try store.read { db in try db.base(in: zone.id) }
+        let unpushed: Set<RecordName> = try store.read { db in
+            Set(try db.pendingChanges(in: zone.id, limit: .max).map(\.change.record))
+        }
+        if !base.isEmpty {
+            // Without the folder nothing can be put away: try again when it is there.
+            guard try checkRoot(.shared) else { throw offlineError }
+            for row in base where row.kind == .file && (keepCopy || unpushed.contains(row.id.name)) {
+                try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)")
+            }
+            try removeShown(base)
+        }
+        try store.write { db in
+            try db.forgetRecords(of: zone.id)
+            guard var row = try db.zone(zone.id) else { return }
+            row.state = state
+            row.last = zone.row.last
+            try db.setZone(row)
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            try removePlacement(try placements(db).zones[zone.id], writer: &writer)
+            try writer.finish()
+            try db.setMetaText("layoutDirty", "1")
+            try db.clearProblems(code: "leaveOffered", zone: zone.id)
+        }
+        try reloadZones()
+    }
+
+    /// Moves everything shown of a zone to the trash, folders that become empty with it. What has changed stays.
+    private func removeShown(_ base: [BaseRow]) throws {
+        let applier = makeApplier(.shared)
+        let tops: Set<RecordID> = [top(.shared)]
+        var directories: [(RecordID, RelativePath)] = []
+        for row in base {
+            guard let path = try store.read({ db in
+                try db.basePath(of: row.parent, top: tops)?.appending(row.name)
+            }) else { continue }
+            if row.kind == .folder {
+                directories.append((row.id, path))
+                continue
+            }
+            try removeSidecarFile(of: row.id, besides: path, root: .shared)
+            _ = applier.apply(.remove(row.id, at: path, expecting: row.stamp))
+        }
+        for (id, path) in directories.sorted(by: { $0.1.names.count > $1.1.names.count }) {
+            _ = applier.apply(.removeDirectory(id, at: path))
+        }
+    }
+
+    /// Brings back the folder of a share that was deleted as a whole.
+    func restoreShare(_ zone: ZoneInfo) throws -> Reply {
+        guard zone.row.state == .leaveOffered else {
+            return Reply(lines: ["'\(zone.control.title)' is not waiting to be restored."])
+        }
+        try store.write { db in
+            for row in try db.base(in: zone.id) { try db.removeBase(row.id) }
+            guard var row = try db.zone(zone.id) else { return }
+            row.state = .active
+            try db.setZone(row)
+            try db.markAllDirty(in: zone.id)
+            try db.setMetaText("layoutDirty", "1")
+        }
+        missing = missing.filter { $0.key.zone != zone.id }
+        try clearProblem("leaveOffered", zone: zone.id)
+        try reloadZones()
+        return Reply(lines: ["'\(zone.control.title)' comes back into the shared folder."])
+    }
+}

@@ -1,0 +1,218 @@
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    /// Makes a zone on the mount and in the local database.
+    func makeZone(_ control: Control) throws -> ZoneInfo {
+        _ = try openContainer()
+        let (folder, keyring, verified) = try ZoneFolder.create(
+            control, identity: identity, mount: world.mount, accounts: directory,
+            nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+        let row = ZoneRow(
+            id: folder.zone, kind: control.kind, root: .library, isMine: true,
+            keyring: try keyring.column, control: try ControlCoder.encode(verified.control).column,
+            controlVersion: verified.version.version, controlHash: verified.version.hash)
+        try store.write { db in try db.setZone(row) }
+        try reloadZones()
+        return ZoneInfo(row: row, control: verified.control, keyring: keyring)
+    }
+
+    /// Changes who takes part in an own zone: reads the newest control, changes it, publishes the result.
+    func changeControl(
+        of zone: ZoneInfo, newEpoch: Bool = false, _ change: (inout Control) throws -> Void
+    ) throws {
+        _ = try openContainer()
+        let folder = zoneFolder(zone.id)
+        var keyring = zone.keyring
+        let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
+        let current = try folder.currentControl(
+            named: try namedControls(zone.id), known: [known], identity: identity, keyring: &keyring)
+        var control = current.control
+        try change(&control)
+        guard control != current.control else { return }
+        let verified = try folder.publishControl(
+            control, replacing: current, keyring: &keyring, newEpoch: newEpoch, identity: identity,
+            nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+        try keep(verified.control, version: verified.version, keyring: keyring, in: zone.id)
+    }
+
+    /// Keeps a control that was read or written, and judges again what had arrived under another one.
+    func keep(_ control: Control, version: ControlVersion, keyring: ZoneKeyring, in zone: ZoneID) throws {
+        let keyringData = try keyring.column
+        try store.write { db in
+            guard var row = try db.zone(zone) else { return }
+            row.control = try ControlCoder.encode(control).column
+            row.controlVersion = version.version
+            row.controlHash = version.hash
+            row.keyring = keyringData
+            row.isHeadDirty = true
+            try db.setZone(row)
+            let affected = try db.judgeAgain(in: zone) { control.counts($0, $1, sequence: $2) }
+            if !affected.isEmpty { log("\(affected.count) records are judged anew under the control \(version.version)") }
+        }
+        try reloadZones()
+    }
+
+    /// An account by label, `label#fingerprint`, or fingerprint.
+    func findAccount(_ text: String) throws -> AccountEntry {
+        let parts = text.split(separator: "#", maxSplits: 1).map(String.init)
+        let wanted = parts.first ?? text
+        let fingerprint = parts.count == 2 ? parts[1] : nil
+        let all = try directory.accounts().filter { $0.account != account }
+        let matching = all.filter { entry in
+            let isNamed = entry.label == wanted || entry.account.fingerprint == wanted || entry.account.description == wanted
+            return isNamed && (fingerprint == nil || entry.account.fingerprint.hasPrefix(fingerprint ?? ""))
+        }
+        guard let found = matching.first else {
+            let known = all.map(\.label).sorted().joined(separator: ", ")
+            throw RequestError(
+                ExitCode.notFound, "There is no account '\(text)' in this container.",
+                "They must run 'shoebox init' with this container first. "
+                    + (known.isEmpty ? "So far nobody else has." : "Accounts there: \(known)."))
+        }
+        guard matching.count == 1 else {
+            let choices = matching.map { "\($0.label)#\($0.account.fingerprint)" }.joined(separator: ", ")
+            throw RequestError(
+                ExitCode.notFound, "\(matching.count) accounts are called '\(wanted)'.",
+                "Ask for the fingerprint ('shoebox account show' prints it) and use one of: \(choices)")
+        }
+        return found
+    }
+
+    private func permission(_ text: String) throws -> Permission {
+        guard let permission = Permission(rawValue: text), permission != .none else {
+            throw RequestError(64, "'\(text)' is no permission.", "Use readOnly or readWrite.")
+        }
+        return permission
+    }
+
+    /// The last accepted segments of an account's replicas.
+    private func heads(of account: AccountID, in zone: ZoneID) throws -> [ReplicaID: Position] {
+        let peers = try store.read { db in try db.peers(of: zone) }
+        return Dictionary(
+            peers.filter { $0.account == account }.map { ($0.replica, $0.applied) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Invites accounts to an own share; inviting again renews the invitation.
+    func invite(_ zone: ZoneInfo, _ accounts: [String], permission text: String) throws -> Reply {
+        guard zone.row.state == .active, !zone.control.isStopped else { throw endedError(zone) }
+        let permission = try permission(text)
+        let entries = try accounts.map(findAccount)
+        try fetch(zone.id)
+        var positions: [AccountID: [ReplicaID: Position]] = [:]
+        for entry in entries { positions[entry.account] = try heads(of: entry.account, in: zone.id) }
+        try changeControl(of: zone) { control in
+            for entry in entries {
+                let known = positions[entry.account] ?? [:]
+                var participant =
+                    control.participants[entry.account]
+                    ?? Participant(
+                        account: entry.account, label: entry.label, permission: .none, status: .removed, generation: 0)
+                let takesPart = participant.status != .removed && participant.generation > 0
+                if takesPart, participant.permission == permission { continue }
+                participant.label = entry.label
+                if takesPart {
+                    participant.setPermission(permission, at: known)
+                } else {
+                    participant.inviteAgain(permission, after: known)
+                }
+                control.participants[entry.account] = participant
+            }
+        }
+        pushSoon()
+        let link = try shareLink(zone)
+        return Reply(
+            lines: entries.map { "invited \($0.label) (\($0.account.fingerprint)), \(permission.rawValue)" } + [
+                "They accept with: shoebox accept '\(link)'", "or: shoebox accept --all-pending",
+            ], values: ["link": link, "id": zone.id.description])
+    }
+
+    /// Changes what a participant may do.
+    func setPermission(_ zone: ZoneInfo, _ name: String, _ text: String) throws -> Reply {
+        let permission = try permission(text)
+        let id = try participant(name, in: zone)
+        try fetch(zone.id)
+        let known = try heads(of: id, in: zone.id)
+        try changeControl(of: zone) { control in
+            guard var participant = control.participants[id], participant.status != .removed,
+                participant.permission != permission
+            else { return }
+            participant.setPermission(permission, at: known)
+            control.participants[id] = participant
+        }
+        pushSoon()
+        return Reply(lines: ["\(label(of: id)) has \(permission.rawValue) now"])
+    }
+
+    /// Removes participants: what the owner has accepted of theirs stays, nothing later counts, and they can't read
+    /// what is written from now on.
+    func uninvite(_ zone: ZoneInfo, _ names: [String]) throws -> Reply {
+        let ids = try names.map { try participant($0, in: zone) }
+        try fetch(zone.id)
+        var positions: [AccountID: [ReplicaID: Position]] = [:]
+        for id in ids { positions[id] = try heads(of: id, in: zone.id) }
+        try changeControl(of: zone, newEpoch: true) { control in
+            for id in ids {
+                guard var participant = control.participants[id], participant.status != .removed else { continue }
+                participant.remove(at: positions[id] ?? [:])
+                control.participants[id] = participant
+            }
+        }
+        pushSoon()
+        return Reply(lines: ids.map { "\(label(of: $0)) was removed from '\(zone.control.title)'" })
+    }
+
+    private func participant(_ name: String, in zone: ZoneInfo) throws -> AccountID {
+        let wanted = name.split(separator: "#", maxSplits: 1).map(String.init)
+        let found = zone.control.participants.values.filter { participant in
+            (participant.label == wanted.first || participant.account.fingerprint == name)
+                && (wanted.count < 2 || participant.account.fingerprint.hasPrefix(wanted[1]))
+        }
+        guard found.count == 1, let participant = found.first else {
+            throw RequestError(
+                ExitCode.notFound, "'\(name)' is not one participant of '\(zone.control.title)'.",
+                "'shoebox share show' lists them with their fingerprints.")
+        }
+        return participant.account
+    }
+
+    /// Changes a share's title.
+    func retitle(_ zone: ZoneInfo, _ title: String) throws -> Reply {
+        guard !title.isEmpty, title.utf8.count <= 200 else {
+            throw RequestError(64, "A title has 1 to 200 bytes.", "Choose another one.")
+        }
+        try changeControl(of: zone) { $0.title = title }
+        pushSoon()
+        return Reply(lines: ["The share is called '\(title)' now."])
+    }
+
+    /// Stops a share: the owner keeps everything, ids too; the others lose access.
+    func stopShare(_ zone: ZoneInfo) throws -> Reply {
+        if zone.row.state == .ended { return Reply(lines: ["'\(zone.control.title)' was stopped already."]) }
+        try fetch(zone.id)
+        _ = try scan(.library, author: "scan")
+        try changeControl(of: zone) { $0.isStopped = true }
+        try finishStopped()
+        pushSoon()
+        return Reply(
+            lines: ["'\(zone.control.title)' is stopped. All its photos are where they were in your library; others lose access."])
+    }
+
+    /// Brings home what is in own shares that were stopped; safe to repeat after a crash at any step.
+    func finishStopped() throws {
+        for zone in zones.values
+        where zone.row.isMine && zone.row.kind == .share && zone.row.state == .active && zone.control.isStopped {
+            try bringHome(zone)
+            try pushAll()
+            try store.write { db in
+                guard var row = try db.zone(zone.id) else { return }
+                row.state = .ended
+                try db.setZone(row)
+            }
+            try reloadZones()
+        }
+    }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    /// Publishes everything that is pending, as far as it can be published now; returns how many changes went out.
+    @discardableResult
+    public func pushAll() throws -> Int {
+        try openContainer()
+        try reloadZones()
+        var total = 0
+        var progress = true
+        // A move's mark waits for the zone that the record moved to, so a later pass may find more.
+        while progress {
+            progress = false
+            for zone in zones.values.sorted(by: { $0.id < $1.id }) where zone.row.state == .active {
+                let count = try push(zone.id)
+                total += count
+                if count > 0 { progress = true }
+            }
+        }
+        return total
+    }
+
+    /// Publishes at once what a command changed; if that fails, the next round does it.
+    func pushSoon() {
+        do { try pushAll() } catch { log("published later: \(error)") }
+    }
+
+    /// Publishes one batch of a zone: assets, then segments, one barrier, then the head.
+    private func push(_ id: ZoneID) throws -> Int {
+        guard let zone = zones[id] else { return 0 }
+        guard try checkOwnHead(zone) else { return 0 }
+        var count = 0
+        if zone.mayWrite(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
+            count = try buildSegments(zone)
+        }
+        let outbox = try store.read { db in try db.outbox(of: id) }
+        guard let row = try store.read({ db in try db.zone(id) }) else { return 0 }
+        guard !outbox.isEmpty || row.isHeadDirty else { return count }
+        let folder = zoneFolder(id)
+        for item in outbox { try folder.publishSegment(item.bytes, at: item.position, replica: replica) }
+        if !outbox.isEmpty { try world.mount.synchronize() }
+        try appendHead(row, folder: folder)
+        zones[id]?.row = try store.read { db in try db.zone(id) } ?? row
+        return count
+    }
+
+    /// Appends what this replica knows to its head, and notes that it did.
+    private func appendHead(_ row: ZoneRow, folder: ZoneFolder) throws {
+        var vector: [ReplicaID: Position] = [:]
+        for peer in try store.read({ db in try db.peers(of: row.id) }) where peer.applied.sequence > 0 {
+            vector[peer.replica] = peer.applied
+        }
+        vector[replica] = row.last.sequence > 0 ? row.last : nil
+        let content = HeadContent(
+            last: row.last, control: ControlVersion(version: row.controlVersion, hash: row.controlHash),
+            wallMilliseconds: world.nowMilliseconds(), vector: vector)
+        let cursor = row.headCursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
+        let written = try folder.appendHead(content, identity: identity, cursor: cursor)
+        try store.write { db in
+            guard var current = try db.zone(row.id) else { return }
+            current.headCursor = Data(written.cursor.description.utf8)
+            current.isHeadDirty = false
+            try db.setZone(current)
+            try db.clearOutbox(of: row.id, upTo: row.last.sequence)
+            try db.setPeer(
+                PeerRow(replica: replica, account: account, head: row.last, applied: row.last), in: row.id)
+        }
+        ownHeadsWritten.insert(row.id)
+    }
+
+    /// Turns pending changes of a zone into segments, kept in the local database before anything is published, so that
+    /// publishing again after a crash publishes the same bytes.
+    private func buildSegments(_ zone: ZoneInfo) throws -> Int {
+        var pending = try store.read { db in try db.pendingChanges(in: zone.id, limit: 4_000) }
+        guard !pending.isEmpty else { return 0 }
+        // Whole transactions only, but for one that alone is larger than the limit.
+        if pending.count == 4_000, let last = pending.last?.token, pending.first?.token != last {
+            pending.removeAll { $0.token == last }
+        } else if pending.count == 4_000 {
+            pending = try store.read { db in try db.pendingChanges(in: zone.id, limit: .max) }
+            let only = pending.first?.token
+            pending.removeAll { $0.token != only }
+        }
+        pending = try beforeWaitingMoves(pending)
+        pending = try withAssets(pending, zone: zone)
+        guard !pending.isEmpty else { return 0 }
+        var transactions: [SegmentTransaction] = []
+        for stored in pending {
+            let bundle = replica.value ^ UInt128(UInt64(bitPattern: stored.token))
+            if transactions.last?.id == bundle {
+                transactions[transactions.count - 1].changes.append(stored.change)
+            } else {
+                transactions.append(SegmentTransaction(id: bundle, changes: [stored.change]))
+            }
+        }
+        var sequences: [Dot: UInt64] = [:]
+        var built: [(position: Position, bytes: [UInt8])] = []
+        var previous = zone.row.last
+        for part in SegmentBuilder.split(transactions) {
+            let segment = try SegmentCoder.encode(
+                part, zone: zone.id, after: previous, isSealed: zone.control.isSealed, keyring: zone.keyring,
+                identity: identity, randomBytes: world.randomBytes)
+            built.append((segment.position, segment.bytes))
+            previous = segment.position
+            for change in part.flatMap(\.changes) { sequences[change.dot] = segment.position.sequence }
+        }
+        try store.write { db in
+            for item in built { try db.setOutbox(item.position, bytes: item.bytes, zone: zone.id) }
+            for stored in pending { try db.markPushed([stored.id], sequence: sequences[stored.change.dot] ?? 0) }
+            guard var row = try db.zone(zone.id) else { return }
+            row.last = previous
+            row.isHeadDirty = true
+            try db.setZone(row)
+        }
+        return pending.count
+    }
+
+    /// The changes up to the first mark of a move whose destination still has something to push.
+    private func beforeWaitingMoves(_ pending: [StoredChange]) throws -> [StoredChange] {
+        for (index, stored) in pending.enumerated() {
+            guard case .moved(let destination) = stored.change.action, zones[destination]?.row.state == .active,
+                try store.read({ db in try db.pendingCount(in: destination) }) > 0
+            else { continue }
+            return Array(pending[..<index])
+        }
+        return pending
+    }
+
+    /// Uploads the content of pending changes and puts its location into them. A change whose bytes can't be read now
+    /// waits, with all later ones of its record; one whose bytes were overwritten by a later change goes out without.
+    private func withAssets(_ pending: [StoredChange], zone: ZoneInfo) throws -> [StoredChange] {
+        var result: [StoredChange] = []
+        var waiting: Set<RecordName> = []
+        let latest = Dictionary(
+            pending.filter { Self.content(of: $0.change) != nil }.map { ($0.change.record, $0.id) },
+            uniquingKeysWith: { _, last in last })
+        for var stored in pending {
+            guard !waiting.contains(stored.change.record) else { continue }
+            if let asset = Self.content(of: stored.change), asset.location == nil,
+                case .set(var fields) = stored.change.action
+            {
+                if let located = try upload(asset, zone: zone) {
+                    fields[.content] = .asset(located)
+                    stored.change.action = .set(fields)
+                    let change = stored.change
+                    try store.write { db in
+                        try db.replacePayload(of: stored.id, with: change)
+                        try db.setLocated(RecordID(zone: zone.id, name: change.record))
+                    }
+                } else if latest[stored.change.record] == stored.id, stored.change.dot.replica == replica {
+                    waiting.insert(stored.change.record)
+                    continue
+                }
+            }
+            result.append(stored)
+        }
+        return result
+    }
+
+    static func content(of change: Change) -> AssetReference? {
+        guard case .set(let fields) = change.action else { return nil }
+        return fields[.content]?.asset
+    }
+
+    /// Puts a content into the container, unless this replica did or verified that before; nil if its bytes are not to
+    /// be had now.
+    func upload(_ asset: AssetReference, zone: ZoneInfo) throws -> AssetReference? {
+        if let known = try store.read({ db in try db.asset(asset.contentHash) }) { return known }
+        for source in try localSources(of: asset.contentHash) {
+            do {
+                let located = try AssetStore(mount: world.mount).upload(
+                    from: source.file, size: asset.size, contentHash: asset.contentHash, identity: identity,
+                    randomBytes: world.randomBytes)
+                try store.write { db in try db.setAsset(located) }
+                return located
+            } catch let error as CloudError where error.code == .changedWhileReading { continue } catch let error as FileError {
+                guard error.code != .full, error.code != .offline, error.code != .timedOut else { throw error }
+                continue
+            }
+        }
+        return nil
+    }
+
+    // MARK: Copies and rollbacks
+
+    /// Whether the own head on the mount is what this replica last wrote. If it is ahead, this state directory is a copy
+    /// or was restored, and goes on as a new replica; if it is behind, the mount was restored, and everything is
+    /// offered again.
+    private func checkOwnHead(_ zone: ZoneInfo) throws -> Bool {
+        guard let cursorData = zone.row.headCursor,
+            let cursor = HeadCursor(String(decoding: cursorData, as: UTF8.self))
+        else { return true }
+        guard zone.row.isHeadDirty || !ownHeadsWritten.contains(zone.id) else { return true }
+        let reading = try zoneFolder(zone.id).readHead(replica, from: cursor)
+        if let newest = reading.newest, newest.last != zone.row.last {
+            let outbox = try store.read { db in try db.outbox(of: zone.id) }
+            // After a crash between appending and noting it, the head names what the outbox still holds.
+            guard !outbox.contains(where: { $0.position == newest.last }) else { return true }
+            try becomeNewReplica(after: zone)
+            return false
+        }
+        return true
+    }
+
+    /// Goes on under a new replica id: pending changes are renumbered, the old chain is read as somebody else's.
+    private func becomeNewReplica(after zone: ZoneInfo) throws {
+        let old = replica
+        let fresh = try identity.withNewReplica(randomBytes: world.randomBytes)
+        log("this replica was copied or restored from a backup; it goes on as \(fresh.replica)")
+        try saveIdentity(fresh)
+        try store.write { db in try db.renumber(from: old, to: fresh.replica) }
+        identity = fresh
+        for root in RootKind.allCases {
+            guard var marker = try? RootMarker.read(from: files(root)), marker.replica == old else { continue }
+            marker.replica = fresh.replica
+            try marker.write(to: files(root))
+        }
+        try reloadZones()
+        try report(
+            "newReplica", zone: zone.id,
+            "This library's state was copied or restored from a backup; it goes on as a new replica.",
+            "If another machine runs with the same state directory, set that one up anew with 'shoebox init'.")
+    }
+}

@@ -1,0 +1,160 @@
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+
+import class GRDB.Database
+
+extension Engine {
+    /// Does what commands left in the database; returns how many.
+    public func performRequests() throws -> Int {
+        let requests = try store.read { db in try db.openRequests() }
+        for request in requests {
+            let reply: Reply
+            do { reply = perform(try Request(decoding: request.body)) } catch {
+                reply = Reply(
+                    code: ExitCode.failed, lines: ["the request cannot be read: \(error)"],
+                    remedy: "Use the same version of shoebox for the daemon and the command.")
+            }
+            let text = try reply.encoded()
+            try store.write { db in try db.answerRequest(request.id, result: text) }
+        }
+        return requests.count
+    }
+
+    /// Does one thing; a failure is a reply too.
+    public func perform(_ request: Request) -> Reply {
+        do { return try carryOut(request) } catch let error as RequestError {
+            return Reply(code: error.code, lines: [error.message], remedy: error.remedy)
+        } catch let error as CloudError {
+            return Reply(
+                code: error.code == .offline ? ExitCode.offline : ExitCode.failed, lines: [error.message],
+                remedy: error.remedy)
+        } catch {
+            return Reply(code: ExitCode.failed, lines: ["\(error)"], remedy: "Run 'shoebox status' to see what is wrong.")
+        }
+    }
+
+    private func carryOut(_ request: Request) throws -> Reply {
+        switch request {
+        case .shareCreate(let paths, let title, let permission, let isSealed):
+            try createShare(paths, title: title, publicPermission: permission, isSealed: isSealed)
+        case .shareAdd(let share, let paths): try addToShare(try zoneNamed(share, mine: true), paths)
+        case .shareRemove(let share, let paths): try removeFromShare(try zoneNamed(share, mine: true), paths)
+        case .shareTitle(let share, let title): try retitle(try zoneNamed(share, mine: true), title)
+        case .invite(let share, let accounts, let permission):
+            try invite(try zoneNamed(share, mine: true), accounts, permission: permission)
+        case .permission(let share, let account, let permission):
+            try setPermission(try zoneNamed(share, mine: true), account, permission)
+        case .uninvite(let share, let accounts): try uninvite(try zoneNamed(share, mine: true), accounts)
+        case .stop(let share): try stopShare(try zoneNamed(share, mine: true))
+        case .leave(let share, let keepCopy): try leave(try zoneNamed(share, mine: nil), keepCopy: keepCopy)
+        case .accept(let link): try accept(link: link)
+        case .acceptAllPending: try acceptAllPending()
+        case .tag(let path, let titles, let isMember):
+            try edit(path, .tag, author: "cli") { id, writer in
+                for title in titles { try self.setTag(title, on: id, isMember: isMember, writer: &writer) }
+            }
+        case .rate(let path, let value):
+            try edit(path, .rate, author: "cli") { id, writer in
+                guard (0...5).contains(value) else {
+                    throw RequestError(64, "A rating is 1 to 5, or 0 to take it back.", "Give a number from 0 to 5.")
+                }
+                try self.setRating(value, on: id, writer: &writer)
+            }
+        case .caption(let path, let text):
+            try edit(path, .editRecord, author: "cli") { id, writer in
+                try self.setFields([.caption: .text(text)], on: id, writer: &writer)
+            }
+        case .confirmDeletions: try confirmDeletions()
+        case .restoreShare(let share): try restoreShare(try zoneNamed(share, mine: nil))
+        }
+    }
+
+    /// The record that a watched folder shows at a path.
+    func record(at reference: PathReference) throws -> RecordID {
+        guard let path = reference.path, !path.isRoot else {
+            throw RequestError(ExitCode.notFound, "The path is the watched folder itself.", "Name a file or folder in it.")
+        }
+        // What was dropped a moment ago is known only after a look.
+        var id = try store.read { db in try db.base(at: path, root: reference.root, top: top(reference.root)) }
+        if id == nil {
+            _ = try scan(reference.root, directories: [path.parent], author: "scan")
+            id = try store.read { db in try db.base(at: path, root: reference.root, top: top(reference.root)) }
+        }
+        guard let id else {
+            throw RequestError(
+                ExitCode.notFound, "There is no photo or folder '\(display(path, reference.root))' that shoebox knows of.",
+                "Check the path; a file that is still being written is taken a moment after it is closed.")
+        }
+        return id
+    }
+
+    /// Makes an edit of one photo's record or companions, where the account may.
+    private func edit(
+        _ reference: PathReference, _ action: SharingAction, author: String,
+        _ body: (RecordID, inout HistoryWriter) throws -> Void
+    ) throws -> Reply {
+        let id = try record(at: reference)
+        guard let row = try store.read({ db in try db.record(id) }), row.type.hasContent else {
+            throw RequestError(ExitCode.notFound, "That is a folder, not a photo.", "Name a photo.")
+        }
+        guard let zone = zones[id.zone], can(action, account: account, in: zone.control), zone.mayWrite(account) else {
+            throw RequestError(
+                ExitCode.notPermitted, "You may only read '\(zones[id.zone]?.control.title ?? "")'.",
+                "Ask its owner for the permission 'readWrite'.")
+        }
+        let count = try store.write { db -> Int in
+            var writer = try HistoryWriter(db, engine: self, author: author)
+            try body(id, &writer)
+            try writer.finish()
+            return writer.count
+        }
+        return Reply(lines: count == 0 ? ["nothing to change"] : ["done"], values: ["changes": String(count)])
+    }
+
+    /// A share by its id, the start of its id, or its title.
+    func zoneNamed(_ text: String, mine: Bool?) throws -> ZoneInfo {
+        let shares = zones.values.filter { $0.row.kind == .share }
+        let matching = shares.filter { $0.id.description == text }
+        let byTitle = shares.filter { $0.control.title == text && $0.row.state != .left && $0.row.state != .ended }
+        let byPrefix = text.count >= 6 ? shares.filter { $0.id.description.hasPrefix(text) } : []
+        guard let found = [matching, byTitle, byPrefix].first(where: { !$0.isEmpty }) else {
+            throw RequestError(
+                ExitCode.notFound, "There is no share '\(text)'.", "'shoebox share list' shows all shares.")
+        }
+        guard found.count == 1, let zone = found.first else {
+            throw RequestError(
+                ExitCode.notFound, "\(found.count) shares are called '\(text)'.",
+                "Use the id: " + found.map { String($0.id.description.prefix(12)) }.sorted().joined(separator: ", "))
+        }
+        if let mine, zone.row.isMine != mine {
+            throw RequestError(
+                ExitCode.notPermitted, "Only the owner, \(zone.control.ownerLabel), can do that with '\(zone.control.title)'.",
+                "Ask the owner, or leave the share with 'shoebox share leave'.")
+        }
+        return zone
+    }
+
+    private func confirmDeletions() throws -> Reply {
+        try store.write { db in try db.setMetaText("deletionsConfirmed", "1") }
+        try clearProblem("massDeletion")
+        return Reply(lines: ["The deletions go on with the next scan."])
+    }
+
+    /// Whether so many deletions may be taken at once. Guards against what looks like an accident.
+    func allowsDeletions(of count: Int, root: RootKind) throws -> Bool {
+        let known = try store.read { db in try db.baseCount(root: root) }
+        guard count > settings.massDeletionCount, count * 2 > known else { return true }
+        if try store.read({ db in try db.metaText("deletionsConfirmed") }) != nil {
+            try store.write { db in try db.setMetaText("deletionsConfirmed", nil) }
+            try clearProblem("massDeletion")
+            return true
+        }
+        try report(
+            "massDeletion", path: display(.root, root),
+            "\(count) of \(known) files and folders are gone from the \(root == .library ? "library" : "shared") folder; nothing of that is passed on.",
+            "If that was meant, run 'shoebox sync --confirm-deletions'; if not, put the files back.")
+        return false
+    }
+}

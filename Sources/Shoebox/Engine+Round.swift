@@ -1,0 +1,124 @@
+import ShoeboxCloud
+public import ShoeboxModel
+public import ShoeboxStore
+import ShoeboxWorld
+
+/// What one round came to.
+public struct RoundOutcome: Sendable {
+    /// Changes taken from the watched folders.
+    public var taken = 0
+    /// Changes published.
+    public var pushed = 0
+    /// Changes that arrived.
+    public var fetched = 0
+    /// Files and sidecars brought up to date.
+    public var applied = 0
+    /// Changes derived by the engine.
+    public var derived = 0
+    /// Requests of commands done.
+    public var requests = 0
+    /// Whether the container could not be reached.
+    public var isContainerOffline = false
+    /// Watched folders that were not there.
+    public var offlineRoots: Set<RootKind> = []
+    /// When something must be looked at again (uptime).
+    public var lookAgain: UInt64?
+
+    /// Whether anything happened, so that another round may find more.
+    public var didSomething: Bool { taken + pushed + fetched + applied + derived + requests > 0 }
+}
+
+extension Engine {
+    /// What a round looks at in the watched folders.
+    public enum ScanExtent: Sendable {
+        /// Everything.
+        case all
+        /// These directories, and those that were to be looked at again by now.
+        case directories([RootKind: Set<RelativePath>])
+    }
+
+    /// One round: requests, scan, push, fetch, apply, push. Any failure of one side leaves the other sides working.
+    public func round(_ extent: ScanExtent, reachesContainer: Bool = true) throws -> RoundOutcome {
+        var outcome = RoundOutcome()
+        try reloadZones()
+        outcome.requests = try performRequests()
+        try scanRoots(extent, &outcome)
+        if reachesContainer { try exchange(&outcome) }
+        for root in RootKind.allCases {
+            // Bounded batches, so that a first mirror shows progress and stays small in memory.
+            for _ in 0..<10_000 {
+                let applied = try apply(root)
+                outcome.applied += applied.operations
+                outcome.derived += applied.derived
+                if applied.operations == 0 { break }
+            }
+        }
+        if reachesContainer, outcome.derived > 0, !outcome.isContainerOffline { try exchange(&outcome, pushOnly: true) }
+        outcome.lookAgain = ([outcome.lookAgain].compactMap { $0 } + Array(later.values) + Array(restoreAfter.values)).min()
+        return outcome
+    }
+
+    private func scanRoots(_ extent: ScanExtent, _ outcome: inout RoundOutcome) throws {
+        let now = world.uptimeMilliseconds()
+        for root in RootKind.allCases {
+            let result: ScanOutcome
+            switch extent {
+            case .all:
+                later = later.filter { $0.key.root != root }
+                result = try scan(root, author: "scan")
+            case .directories(let dirty):
+                var wanted = dirty[root] ?? []
+                for (key, due) in later where key.root == root && due <= now {
+                    wanted.insert(key.path)
+                    later[key] = nil
+                }
+                guard !wanted.isEmpty else { continue }
+                result = try scan(root, directories: wanted, author: "watcher")
+            }
+            outcome.taken += result.changes
+            if result.isOffline { outcome.offlineRoots.insert(root) }
+            if let again = result.lookAgain { outcome.lookAgain = min(outcome.lookAgain ?? .max, again) }
+        }
+    }
+
+    /// Pushes and fetches; a container that is away is a state, not an error.
+    private func exchange(_ outcome: inout RoundOutcome, pushOnly: Bool = false) throws {
+        do {
+            outcome.pushed += try pushAll()
+            guard !pushOnly else { return }
+            outcome.fetched += try fetchAll()
+            try joinFromPlacements()
+            try finishStopped()
+            // Heads that now name what was fetched, and controls that were written.
+            outcome.pushed += try pushAll()
+            for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }
+            try store.write { db in
+                try db.setMetaNumber("asOf", Int64(bitPattern: world.nowMilliseconds()))
+                try db.setMetaText("containerOffline", nil)
+            }
+        } catch let error as CloudError {
+            try noteContainerError(error, &outcome)
+        } catch let error as FileError {
+            try noteContainerError(
+                CloudError(
+                    code: error.code == .offline ? .offline : .mount, message: error.description,
+                    remedy: "Check the mount.", cause: error), &outcome)
+        }
+    }
+
+    private func noteContainerError(_ error: CloudError, _ outcome: inout RoundOutcome) throws {
+        outcome.isContainerOffline = true
+        try store.write { db in try db.setMetaText("containerOffline", "1") }
+        if error.cause?.code == .full {
+            try report(
+                "containerFull", "The cloud folder is full: \(error.description).",
+                "Free some space there; everything waits here and goes out by itself.")
+        } else if [.otherContainer, .newerFormat, .damaged].contains(error.code) {
+            try report("containerWrong", error.description, error.remedy)
+        } else {
+            try report(
+                "offline", "The cloud folder cannot be reached: \(error.description).",
+                "Mount it again; everything waits here and goes out by itself.")
+        }
+    }
+}

@@ -1,0 +1,419 @@
+import ShoeboxLibrary
+public import ShoeboxModel
+import ShoeboxPlanning
+public import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// What a look at a watched folder came to.
+public struct ScanOutcome: Sendable {
+    /// Changes taken into the history.
+    public var changes = 0
+    /// When to look again (uptime): something was being written, or was missing for too short a time.
+    public var lookAgain: UInt64?
+    /// Whether the folder itself was not there.
+    public var isOffline = false
+
+    /// Notes a time to look again.
+    mutating func again(at uptime: UInt64) { lookAgain = min(lookAgain ?? .max, uptime) }
+}
+
+/// One listed directory and what of it differs from the base.
+private struct Listing {
+    var path: RelativePath
+    /// The folder that the base shows here; nil for a directory that is new.
+    var id: RecordID?
+    /// New or changed entries.
+    var candidates: [DirectoryEntry] = []
+    /// Entries of the base that are not there.
+    var missing: [BaseRow] = []
+    /// Rows of the base whose entry changed.
+    var changed: [BaseRow] = []
+    /// JSON files that may be sidecars.
+    var sidecars: [DirectoryEntry] = []
+}
+
+/// What a batch of listings hands to the planner.
+private struct ScanBatch {
+    var base: [RecordID: BaseEntry] = [:]
+    var local: [RelativePath: LocalEntry] = [:]
+    var listed: Set<RelativePath> = []
+}
+
+extension Engine {
+    /// Looks at a watched folder and takes what its user did into the history.
+    ///
+    /// - Parameters:
+    ///   - directories: those to look at; nil for all.
+    ///   - author: who the history says it was: `watcher` or `scan`.
+    /// Never throws for one bad file: that is reported as a problem and left as it was.
+    public func scan(_ root: RootKind, directories: Set<RelativePath>? = nil, author: String) throws -> ScanOutcome {
+        var outcome = ScanOutcome()
+        guard privateZone != nil || root == .shared else { return outcome }
+        guard try checkRoot(root) else {
+            outcome.isOffline = true
+            return outcome
+        }
+        var scan = RootScan(engine: self, root: root, author: author)
+        try scan.run(directories: directories, outcome: &outcome)
+        return outcome
+    }
+}
+
+/// One pass over a watched folder.
+private struct RootScan {
+    let engine: Engine
+    let root: RootKind
+    let author: String
+    let files: any LocalFileSystem
+    let now: UInt64
+    var pending: [Listing] = []
+    var candidateCount = 0
+    /// Base rows that were not found, with the path they had.
+    var gone: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
+    var listedAll: Set<RelativePath> = []
+    var isRecursive = false
+    var foundSidecars: [(directory: RelativePath, entries: [DirectoryEntry])] = []
+
+    init(engine: Engine, root: RootKind, author: String) {
+        self.engine = engine
+        self.root = root
+        self.author = author
+        files = engine.files(root)
+        now = engine.world.uptimeMilliseconds()
+    }
+
+    mutating func run(directories: Set<RelativePath>?, outcome: inout ScanOutcome) throws {
+        var worklist: [(path: RelativePath, id: RecordID?)] = []
+        if let directories {
+            for path in directories { worklist.append(try nearestKnown(path)) }
+        } else {
+            isRecursive = true
+            worklist = [(.root, engine.top(root))]
+        }
+        while let next = worklist.popLast() {
+            guard !listedAll.contains(next.path) else { continue }
+            try list(next.path, id: next.id, worklist: &worklist, outcome: &outcome)
+            if candidateCount >= 512 { try flush(outcome: &outcome) }
+        }
+        try flush(outcome: &outcome)
+        try takeDeletions(outcome: &outcome)
+        for found in foundSidecars {
+            outcome.changes += try engine.readSidecars(found.entries, in: found.directory, root: root, author: author)
+        }
+    }
+
+    /// The directory itself if the base knows it and it is there, else the nearest one above.
+    private func nearestKnown(_ path: RelativePath) throws -> (RelativePath, RecordID?) {
+        var path = path
+        while !path.isRoot {
+            let id = try engine.store.read { db in try db.base(at: path, root: root, top: engine.top(root)) }
+            if let id, let entry = try? files.entry(at: path), entry.kind == .directory { return (path, id) }
+            path = path.parent
+        }
+        return (.root, engine.top(root))
+    }
+
+    /// Lists one directory, compares it with the base, and puts what needs a closer look aside.
+    private mutating func list(
+        _ path: RelativePath, id: RecordID?, worklist: inout [(path: RelativePath, id: RecordID?)],
+        outcome: inout ScanOutcome
+    ) throws {
+        let entries: [DirectoryEntry]
+        do { entries = try files.list(path) } catch where error.code == .absent && !path.isRoot {
+            return
+        } catch {
+            try engine.report(
+                "unreadable", path: engine.display(path, root),
+                "The folder '\(engine.display(path, root))' cannot be read: \(error.reason).",
+                "Nothing in it is taken as deleted. Make it readable; it is looked at again by itself.")
+            return
+        }
+        listedAll.insert(path)
+        var children: [FileName: BaseRow] = [:]
+        if let id {
+            for row in try engine.store.read({ db in try db.baseChildren(of: id, root: root) }) {
+                children[row.name] = row
+            }
+        }
+        var listing = Listing(path: path, id: id)
+        for entry in entries {
+            let child = children.removeValue(forKey: entry.name)
+            guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory) else { continue }
+            if path.isRoot || id?.isZoneRoot == true, entry.name.text == ".tags" { continue }
+            switch entry.kind {
+            case .directory:
+                let entryPath = path.appending(entry.name)
+                if let child, child.kind == .folder, child.stamp.isSameFile(as: entry.stamp) {
+                    if isRecursive { worklist.append((entryPath, child.id)) }
+                } else {
+                    listing.candidates.append(entry)
+                    if let child { listing.changed.append(child) }
+                    let moved = try movedFolder(entry, outcome: &outcome)
+                    worklist.append((entryPath, moved ?? (child?.kind == .folder ? child?.id : nil)))
+                }
+            case .file:
+                if let child, child.kind == .file, child.stamp.isUnchanged(from: entry.stamp) { continue }
+                if child == nil, !SidecarName.photos(for: entry.name).isEmpty {
+                    switch try engine.sidecarStanding(entry, in: path, folder: id, root: root) {
+                    case .unchanged: continue
+                    case .own:
+                        listing.sidecars.append(entry)
+                        continue
+                    case .foreign: break
+                    }
+                }
+                listing.candidates.append(entry)
+                if let child { listing.changed.append(child) }
+            case .symbolicLink, .other:
+                if let child { listing.missing.append(child) }
+                try engine.report(
+                    "notAFile", path: engine.display(path.appending(entry.name), root),
+                    "'\(engine.display(path.appending(entry.name), root))' is a symbolic link or a special file; it is left alone.",
+                    "Put a copy of the file there if it should be shared.")
+            }
+        }
+        for (name, row) in children
+        where !engine.settings.ignore.ignores(path.appending(name), isDirectory: row.kind == .folder) {
+            listing.missing.append(row)
+        }
+        for row in listing.missing { gone[row.id] = (row, path.appending(row.name)) }
+        if !listing.sidecars.isEmpty { foundSidecars.append((path, listing.sidecars)) }
+        if !listing.candidates.isEmpty {
+            candidateCount += listing.candidates.count
+            pending.append(listing)
+        }
+    }
+
+    /// The folder of the base that this directory was, if it was renamed or moved here; its content is compared as that.
+    private func movedFolder(_ entry: DirectoryEntry, outcome: inout ScanOutcome) throws -> RecordID? {
+        for row in try engine.store.read({ db in try db.base(inode: entry.stamp.inode, root: root) })
+        where row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) && row.stamp.birthNanoseconds != 0 {
+            return row.id
+        }
+        return nil
+    }
+
+    /// Plans and commits what the listings so far showed to be new or changed; missing entries only where they turned up
+    /// elsewhere.
+    private mutating func flush(outcome: inout ScanOutcome) throws {
+        defer {
+            pending = []
+            candidateCount = 0
+        }
+        guard !pending.isEmpty else { return }
+        var batch = ScanBatch()
+        for listing in pending {
+            batch.listed.insert(listing.path)
+            try addAncestors(of: listing.path, to: &batch)
+            for row in listing.changed { addBase(row, at: listing.path.appending(row.name), to: &batch) }
+            for entry in listing.candidates { try add(entry, in: listing.path, to: &batch, outcome: &outcome) }
+        }
+        try commit(batch, outcome: &outcome)
+    }
+
+    private func addBase(_ row: BaseRow, at path: RelativePath, to batch: inout ScanBatch) {
+        batch.base[row.id] = BaseEntry(
+            id: row.id, parent: row.parent, path: path, kind: row.kind, stamp: row.stamp,
+            contentHash: row.contentHash, twins: row.twins)
+    }
+
+    /// The folders on the way to a directory, so that the planner knows what lies in what.
+    private func addAncestors(of path: RelativePath, to batch: inout ScanBatch) throws {
+        var parent = engine.top(root)
+        var current = RelativePath.root
+        for name in path.names {
+            current = current.appending(name)
+            guard let row = try engine.store.read({ db in try db.base(named: name, in: parent, root: root) }) else {
+                // New on this way: it is a candidate of its parent's listing. Its own listing may come in a later batch.
+                if batch.local[current] == nil, let entry = try? files.entry(at: current), entry.kind == .directory {
+                    batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
+                    batch.listed.insert(current.parent)
+                }
+                continue
+            }
+            parent = row.id
+            if row.kind == .folder, batch.base[row.id] == nil, let entry = try? files.entry(at: current),
+                entry.kind == .directory, entry.stamp.isSameFile(as: row.stamp)
+            {
+                addBase(row, at: current, to: &batch)
+                batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
+            }
+        }
+    }
+
+    /// Adds a new or changed entry, read and hashed, together with what of the base it may have been before.
+    private mutating func add(
+        _ entry: DirectoryEntry, in directory: RelativePath, to batch: inout ScanBatch, outcome: inout ScanOutcome
+    ) throws {
+        let path = directory.appending(entry.name)
+        guard entry.kind == .file else {
+            batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
+            try addOrigins(try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
+                .filter { $0.kind == .folder && $0.stamp.isSameFile(as: entry.stamp) }, to: &batch)
+            return
+        }
+        guard try isSettled(entry, at: path, outcome: &outcome) else {
+            hold(path, in: &batch)
+            return
+        }
+        let hash: Digest32
+        let stamp: FileStamp
+        do { (hash, stamp) = try ContentHasher.hash(path, files) } catch let error as FileError {
+            hold(path, in: &batch)
+            guard error.code != .absent else { return }
+            try engine.report(
+                "unreadable", path: engine.display(path, root),
+                "'\(engine.display(path, root))' cannot be read: \(error.reason).",
+                "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
+            return
+        } catch {
+            hold(path, in: &batch)
+            outcome.again(at: now + engine.settings.settleMilliseconds)
+            engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
+            return
+        }
+        try engine.clearProblem("unreadable", path: engine.display(path, root))
+        if stamp.size == 0, try isCutToNothing(path, stamp: stamp, batch: batch) {
+            hold(path, in: &batch)
+            return
+        }
+        batch.local[path] = LocalEntry(path: path, kind: .file, stamp: stamp, contentHash: hash)
+        let origins = try engine.store.read { db in
+            try db.base(inode: stamp.inode, root: root).filter { $0.kind == .file && $0.stamp.isSameFile(as: stamp) }
+                + db.base(contentHash: hash).filter { $0.root == root }
+        }
+        try addOrigins(origins, to: &batch)
+    }
+
+    /// A photo that was cut to zero bytes is pushed only when the user confirms: it is what a power cut leaves behind.
+    private func isCutToNothing(_ path: RelativePath, stamp: FileStamp, batch: ScanBatch) throws -> Bool {
+        guard let row = batch.base.values.first(where: { $0.path == path && $0.kind == .file }),
+            row.stamp.size > 0
+        else { return false }
+        let key = "confirmedEmpty:\(row.id)"
+        if try engine.store.read({ db in try db.meta(key) }) != nil { return false }
+        try engine.report(
+            "emptied", path: engine.display(path, root),
+            "'\(engine.display(path, root))' was cut to zero bytes; that is not passed on.",
+            "Run 'shoebox restore' on it to get the former content back, or delete the file if it should go.")
+        return true
+    }
+
+    /// Leaves what stands at a path out of the plan: it is neither changed nor gone.
+    private mutating func hold(_ path: RelativePath, in batch: inout ScanBatch) {
+        for (id, entry) in batch.base where entry.path == path { batch.base[id] = nil }
+        batch.local[path] = nil
+    }
+
+    /// Adds base entries that an entry may come from: with the proof that they are gone, or still there.
+    private func addOrigins(_ rows: [BaseRow], to batch: inout ScanBatch) throws {
+        for row in rows where batch.base[row.id] == nil && !row.isParked {
+            guard
+                let parentPath = try engine.store.read({ db in
+                    try db.basePath(of: row.parent, top: [engine.top(root)])
+                })
+            else { continue }
+            let path = parentPath.appending(row.name)
+            guard batch.local[path] == nil else { continue }
+            let entry: DirectoryEntry?
+            do { entry = try files.entry(at: path) } catch { continue }
+            if let entry {
+                // Still there and the same: it can be copied from, and is not moved. Changed: it speaks for itself later.
+                guard entry.kind == (row.kind == .file ? .file : .directory), entry.stamp.isUnchanged(from: row.stamp)
+                else { continue }
+                batch.local[path] = LocalEntry(path: path, kind: row.kind, stamp: entry.stamp)
+            } else {
+                batch.listed.insert(parentPath)
+            }
+            addBase(row, at: path, to: &batch)
+            try addAncestors(of: parentPath, to: &batch)
+        }
+    }
+
+    /// Whether a file has been left alone for long enough, and nobody has it open for writing.
+    private func isSettled(_ entry: DirectoryEntry, at path: RelativePath, outcome: inout ScanOutcome) throws -> Bool {
+        let settle = engine.settings.settleMilliseconds
+        let key = Engine.WatchedPath(root: root, path: path)
+        let wall = Int64(clamping: engine.world.nowMilliseconds())
+        let age = wall - entry.stamp.modifiedNanoseconds / 1_000_000
+        let known = engine.unsettled[key]
+        let isQuiet: Bool =
+            if let known, known.stamp == entry.stamp { now >= known.since + settle } else {
+                // Long untouched by its own account: nobody is in the middle of writing it.
+                known == nil && age > Int64(settle) && age < 315_360_000_000 * 10
+            }
+        if settle == 0 || (isQuiet && !files.hasWriter(path)) {
+            engine.unsettled[key] = nil
+            return true
+        }
+        if known?.stamp != entry.stamp || isQuiet { engine.unsettled[key] = .init(stamp: entry.stamp, since: now) }
+        outcome.again(at: now + settle)
+        engine.later[.init(root: root, path: path.parent)] = now + settle
+        return false
+    }
+
+    /// Plans what is really gone, after all listings: what was moved has been found by now.
+    private mutating func takeDeletions(outcome: inout ScanOutcome) throws {
+        var batch = ScanBatch()
+        let moved = try engine.store.read { db in
+            try gone.filter { id, item in
+                // A row that has changed since was found elsewhere and is no more where it was.
+                guard let row = try db.base(id) else { return false }
+                return row == item.row
+            }
+        }
+        for id in Set(engine.missing.keys).subtracting(moved.keys) where gone[id] != nil || isRecursive {
+            if engine.zones[id.zone]?.row.root == root || id.zone == .none { engine.missing[id] = nil }
+        }
+        var newest: [ZoneID: UInt64] = [:]
+        for (id, _) in moved {
+            if engine.missing[id] == nil { engine.missing[id] = now }
+        }
+        for (id, since) in engine.missing { newest[id.zone] = max(newest[id.zone] ?? 0, since) }
+        for (id, item) in moved {
+            let isForeign = engine.zones[id.zone]?.row.isMine == false
+            let due =
+                isForeign
+                ? (newest[id.zone] ?? now) + engine.settings.foreignDeletionMilliseconds
+                : (engine.missing[id] ?? now) + engine.settings.deletionMilliseconds
+            if now < due {
+                outcome.again(at: due)
+                engine.later[.init(root: root, path: item.path.parent)] = due
+                continue
+            }
+            addBase(item.row, at: item.path, to: &batch)
+            batch.listed.insert(item.path.parent)
+            try addAncestors(of: item.path.parent, to: &batch)
+            if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
+        }
+        guard !batch.base.isEmpty else { return }
+        guard try engine.allowsDeletions(of: batch.base.keys.filter { batch.local[batch.base[$0]!.path] == nil }.count, root: root) else {
+            return
+        }
+        try commit(batch, outcome: &outcome)
+        for id in moved.keys where batch.base[id] != nil { engine.missing[id] = nil }
+    }
+
+    private func addSubtree(of row: BaseRow, at path: RelativePath, to batch: inout ScanBatch) throws {
+        for child in try engine.store.read({ db in try db.baseChildren(of: row.id, root: root) })
+        where batch.base[child.id] == nil {
+            let childPath = path.appending(child.name)
+            addBase(child, at: childPath, to: &batch)
+            if child.kind == .folder { try addSubtree(of: child, at: childPath, to: &batch) }
+        }
+    }
+
+    /// Checks that the folder is still the one it was, then turns the plan into history.
+    private func commit(_ batch: ScanBatch, outcome: inout ScanOutcome) throws {
+        guard try engine.checkRoot(root) else {
+            outcome.isOffline = true
+            return
+        }
+        let plan = planLocal(
+            base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
+            listed: batch.listed, roots: [engine.top(root): .root])
+        outcome.changes += try engine.take(plan.changes, root: root, author: author)
+    }
+}

@@ -1,0 +1,272 @@
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+extension Engine {
+    /// The base row of what a path shows, for moving it into or out of a share.
+    private func shownRow(_ reference: PathReference, _ db: Database) throws -> BaseRow {
+        guard let path = reference.path,
+            let id = try db.base(at: path, root: reference.root, top: top(reference.root)), let row = try db.base(id)
+        else {
+            throw RequestError(
+                ExitCode.notFound,
+                "There is no photo or folder '\(reference.path.map { display($0, reference.root) } ?? "?")' that shoebox knows of.",
+                "Check the path; a file that is still being written is taken a moment after it is closed.")
+        }
+        return row
+    }
+
+    /// Makes a share of files and folders of the library. A single folder becomes the share with everything in it, now
+    /// and later; several things keep their places in the library and show side by side at the participants'.
+    func createShare(
+        _ paths: [PathReference], title: String, publicPermission: String, isSealed: Bool
+    ) throws -> Reply {
+        guard let privateZone else { throw offlineError }
+        guard let open = Permission(rawValue: publicPermission) else {
+            throw RequestError(
+                64, "'\(publicPermission)' is no permission.", "Use none, readOnly or readWrite.")
+        }
+        guard !title.isEmpty, title.utf8.count <= 200 else {
+            throw RequestError(64, "A share needs a title of at most 200 bytes.", "Give one with --title.")
+        }
+        let mine = zones.values.filter { $0.row.isMine && $0.row.kind == .share && $0.row.state == .active }
+        guard mine.count < settings.zonesMax else {
+            throw RequestError(
+                ExitCode.failed, "You have \(mine.count) shares, which is the limit.",
+                "Add to an existing one with 'shoebox share add', or raise limits.zonesMax in the configuration.")
+        }
+        for path in paths { _ = try record(at: path) }
+        let rows = try store.read { db in try paths.map { try shownRow($0, db) } }
+        for row in rows where row.id.zone != privateZone {
+            let other = zones[row.id.zone]?.control.title ?? "another share"
+            throw RequestError(
+                ExitCode.failed, "'\(row.name)' is in the share '\(other)' already; a photo is in one share at most.",
+                "Invite people to '\(other)', or take it out first with 'shoebox share remove'.")
+        }
+        let control = Control(
+            kind: .share, title: title, owner: account, ownerLabel: settings.label, publicPermission: open,
+            isSealed: isSealed)
+        let zone = try makeZone(control)
+        let count = try store.write { db -> Int in
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            let placements = try placements(db)
+            if rows.count == 1, let row = rows.first, row.kind == .folder {
+                try shareFolder(row, in: zone, placements: placements, writer: &writer)
+            } else {
+                let shared = try contributionsFolder(title: title, writer: &writer)
+                try writePlacement(
+                    zone: zone.id, record: nil, parent: shared, name: FileName(safe: title), placements: placements,
+                    writer: &writer)
+                for row in rows { try shareItem(row, in: zone, placements: placements, writer: &writer) }
+            }
+            try writer.finish()
+            return writer.count
+        }
+        try reloadZones()
+        log("made the share '\(title)' with \(count) changes")
+        pushSoon()
+        let link = try shareLink(zone)
+        return Reply(
+            lines: [
+                "Share '\(title)' made.", "id:   \(zone.id)", "link: \(link)",
+                "Next: shoebox share invite '\(title)' ACCOUNT",
+            ],
+            values: ["id": zone.id.description, "link": link, "title": title])
+    }
+
+    /// Moves the content of a folder into a zone; the zone is shown where the folder was.
+    private func shareFolder(
+        _ row: BaseRow, in zone: ZoneInfo, placements: Placements, writer: inout HistoryWriter
+    ) throws {
+        let db = writer.db
+        let mount = RecordID(zone: zone.id, name: .zoneRoot)
+        let fields: [FieldKey: Value] = [
+            .targetZone: .bytes(zone.id.digest.bytes), .name: .name(row.name), .root: .boolean(true),
+            .photo: .reference(row.id.name), .parent: row.parent.isZoneRoot ? .null : .reference(row.parent.name),
+        ]
+        let placement = RecordID(
+            zone: row.id.zone, name: RecordName(bytes: world.randomBytes(16)) ?? RecordName(4))
+        try writer.write(placement, type: .placement, .set(fields))
+        let children = try db.baseChildren(of: row.id, root: row.root)
+        try writer.write(row.id, type: .folder, .moved(to: zone.id), context: row.vector)
+        try db.removeBase(row.id)
+        var shown = row
+        shown.id = mount
+        shown.vector = [:]
+        try db.setBase(shown)
+        for child in children where child.id.zone == row.id.zone && !child.id.isZoneRoot {
+            try moveTree(child, to: mount, name: child.name, placements: placements, writer: &writer)
+        }
+    }
+
+    /// Moves one file or folder into a zone's root while it stays where it is in the library.
+    private func shareItem(
+        _ row: BaseRow, in zone: ZoneInfo, placements: Placements, writer: inout HistoryWriter
+    ) throws {
+        let db = writer.db
+        let root = RecordID(zone: zone.id, name: .zoneRoot)
+        let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
+        let id = try moveRecord(row.id, to: zone.id, parent: root, name: nil, shown: row.vector, writer: &writer)
+        try writePlacement(
+            zone: zone.id, record: id.name, parent: row.parent, name: row.name, placements: placements, writer: &writer)
+        try db.removeBase(row.id)
+        var shown = row
+        shown.id = id
+        shown.vector = try db.state(of: id)?.vector ?? [:]
+        try db.setBase(shown)
+        for child in children where child.id.zone == row.id.zone && !child.id.isZoneRoot {
+            try moveTree(child, to: id, name: child.name, placements: placements, writer: &writer)
+        }
+    }
+
+    /// The folder `Shared` of the library, in which contributions to selections land; shown only while it has something.
+    private func contributionsFolder(title: String, writer: inout HistoryWriter) throws -> RecordID {
+        let db = writer.db
+        guard let privateZone else { throw offlineError }
+        let name = FileName(safe: "Shared")
+        if let row = try db.folders(in: privateZone).filter({ $0.name == name && $0.parent == nil })
+            .min(by: { ($0.isLive ? 0 : 1, $0.id) < ($1.isLive ? 0 : 1, $1.id) })
+        {
+            return row.id
+        }
+        let id = RecordID(zone: privateZone, name: RecordName(bytes: world.randomBytes(16)) ?? RecordName(5))
+        let change = try writer.write(id, type: .folder, .set([.name: .name(name), .parent: .null]))
+        // Not live, so that it shows only while something in it does.
+        try writer.write(id, type: .folder, .delete, context: VersionVector([change.dot]))
+        return id
+    }
+
+    /// Moves more of the library into a share.
+    func addToShare(_ zone: ZoneInfo, _ paths: [PathReference]) throws -> Reply {
+        guard let privateZone else { throw offlineError }
+        guard zone.row.state == .active else { throw endedError(zone) }
+        for path in paths { _ = try record(at: path) }
+        var already: [String] = []
+        try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            for path in paths {
+                let row = try shownRow(path, db)
+                guard row.id.zone != zone.id else {
+                    already.append(row.name.description)
+                    continue
+                }
+                guard row.id.zone == privateZone else {
+                    throw RequestError(
+                        ExitCode.failed, "'\(row.name)' is in another share already; a photo is in one share at most.",
+                        "Take it out there first with 'shoebox share remove'.")
+                }
+                try shareItem(row, in: zone, placements: try placements(db), writer: &writer)
+            }
+            try writer.finish()
+        }
+        pushSoon()
+        return Reply(
+            lines: already.map { "'\($0)' was in '\(zone.control.title)' already" }
+                + ["\(paths.count - already.count) added to '\(zone.control.title)'"])
+    }
+
+    /// Moves things of a share back to where the owner's library has them.
+    func removeFromShare(_ zone: ZoneInfo, _ paths: [PathReference]) throws -> Reply {
+        guard let privateZone else { throw offlineError }
+        try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            let placements = try placements(db)
+            for path in paths {
+                let row = try shownRow(path, db)
+                guard row.id.zone == zone.id, !row.id.isZoneRoot else {
+                    throw RequestError(
+                        ExitCode.notFound, "'\(row.name)' is not in the share '\(zone.control.title)'.",
+                        "'shoebox share show' lists what is.")
+                }
+                let mountParent = placements.zones[zone.id]?.parent
+                let parent =
+                    row.parent.zone == privateZone
+                    ? row.parent : RecordID(zone: privateZone, name: mountParent ?? .zoneRoot)
+                try moveTree(row, to: parent, name: row.name, placements: placements, writer: &writer)
+            }
+            try writer.finish()
+        }
+        pushSoon()
+        return Reply(lines: ["\(paths.count) taken out of '\(zone.control.title)'; your files stay."])
+    }
+
+    /// Brings everything of a zone back into the private zone, ids, values and history kept.
+    func bringHome(_ zone: ZoneInfo) throws {
+        guard let privateZone else { throw offlineError }
+        try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            let placements = try placements(db)
+            let mountPlacement = placements.zones[zone.id]
+            let homeFolder = try homeFolder(of: zone, mountPlacement, writer: &writer)
+            let rows = try db.folders(in: zone.id).filter(\.isLive) + db.files(in: zone.id)
+            for row in rows {
+                let placement = placements.records[row.id]
+                let parent: RecordID =
+                    if let placement { RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot) } else if let own =
+                        row.parent
+                    { RecordID(zone: privateZone, name: own) } else { homeFolder }
+                let shown = try db.state(of: row.id)?.vector ?? [:]
+                try moveRecord(
+                    row.id, to: privateZone, parent: parent, name: placement?.name, shown: shown, writer: &writer)
+                try removePlacement(placement, writer: &writer)
+            }
+            for var base in try db.base(in: zone.id) {
+                try db.removeBase(base.id)
+                if base.id.isZoneRoot {
+                    base.id = homeFolder
+                } else {
+                    base.id = RecordID(zone: privateZone, name: base.id.name)
+                }
+                if base.parent.zone == zone.id {
+                    base.parent =
+                        base.parent.isZoneRoot ? homeFolder : RecordID(zone: privateZone, name: base.parent.name)
+                }
+                base.twins = base.twins.map { RecordID(zone: privateZone, name: $0.name) }
+                base.vector = try db.state(of: base.id)?.vector ?? [:]
+                try db.setBase(base)
+            }
+            try removePlacement(mountPlacement, writer: &writer)
+            try writer.finish()
+        }
+    }
+
+    /// The private folder that takes a zone's place in the library: the one that was shared, or a new one.
+    private func homeFolder(
+        of zone: ZoneInfo, _ placement: RecordRow?, writer: inout HistoryWriter
+    ) throws -> RecordID {
+        let db = writer.db
+        guard let privateZone else { throw offlineError }
+        // Named by the zone, so that two devices of the owner that both bring it home make one folder.
+        let fresh = RecordName(zone.id.digest.high)
+        let state = try placement.flatMap { try db.state(of: $0.id) }
+        let isFolderShare = state?[.root]?.boolean == true
+        let id = RecordID(zone: privateZone, name: state?[.photo]?.reference ?? fresh)
+        let name = placement?.name ?? FileName(safe: zone.control.title)
+        let parent: Value = placement?.parent.map { .reference($0) } ?? .null
+        let existing = try db.state(of: id)?.vector ?? [:]
+        let change = try writer.write(
+            id, type: .folder, .set([.name: .name(name), .parent: parent]), context: existing)
+        if !isFolderShare {
+            // Only contributions would be in it: it shows while there are any.
+            try writer.write(id, type: .folder, .delete, context: VersionVector([change.dot]))
+        }
+        return id
+    }
+
+    /// The error for what needs the container.
+    var offlineError: RequestError {
+        RequestError(
+            ExitCode.offline, "The container is not there.",
+            "Check that the cloud folder is mounted, then try again; nothing was changed.")
+    }
+
+    /// The error for a share that is over.
+    func endedError(_ zone: ZoneInfo) -> RequestError {
+        RequestError(
+            ExitCode.notFound, "The share '\(zone.control.title)' was stopped or left.",
+            "Make a new one with 'shoebox share create'.")
+    }
+}

@@ -1,0 +1,266 @@
+import Foundation
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    /// How long the states that sidecars were written from are kept, milliseconds: 30 days.
+    private var sidecarStateMilliseconds: UInt64 { 30 * 86_400_000 }
+
+    /// What a file with a sidecar's name is.
+    enum SidecarStanding {
+        /// Ours, and as last seen.
+        case unchanged
+        /// Ours, to be read.
+        case own
+        /// An ordinary file.
+        case foreign
+    }
+
+    /// Tells sidecars from ordinary JSON files without reading those that are known.
+    func sidecarStanding(_ entry: DirectoryEntry, in directory: RelativePath, folder: RecordID?, root: RootKind) throws
+        -> SidecarStanding
+    {
+        var isKnown = false
+        if let folder {
+            let known = try store.read { db in
+                try SidecarName.photos(for: entry.name).compactMap { photo -> SidecarRow? in
+                    guard let row = try db.base(named: photo, in: folder, root: root), row.kind == .file else { return nil }
+                    return try db.sidecar(row.id)
+                }
+            }
+            if known.contains(where: { $0.name == entry.name && $0.stamp.isUnchanged(from: entry.stamp) }) {
+                return .unchanged
+            }
+            isKnown = known.contains { $0.name == entry.name && !$0.rev.isEmpty }
+        }
+        let path = directory.appending(entry.name)
+        let bytes: [UInt8]
+        do { bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax) } catch { return .foreign }
+        switch SidecarDocument.read(bytes) {
+        case .document, .newer: return .own
+        case .broken: return .own
+        case .foreign: return isKnown ? .own : .foreign
+        }
+    }
+
+    /// The record that the sidecar beside a new file names.
+    func sidecarHint(for path: RelativePath, root: RootKind) -> RecordName? {
+        guard let name = path.last else { return nil }
+        for candidate in SidecarName.candidates(for: name) {
+            guard let bytes = try? files(root).readAll(path.parent.appending(candidate), maxBytes: SidecarDocument.bytesMax),
+                case .document(let document) = SidecarDocument.read(bytes)
+            else { continue }
+            return document.record
+        }
+        return nil
+    }
+
+    /// Takes what people and other programs changed in sidecars into the history; returns how many changes that were.
+    func readSidecars(
+        _ entries: [DirectoryEntry], in directory: RelativePath, root: RootKind, author: String
+    ) throws -> Int {
+        guard let folder = try store.read({ db in try db.base(at: directory, root: root, top: top(root)) }) else { return 0 }
+        var count = 0
+        for entry in entries {
+            let path = directory.appending(entry.name)
+            let row = try store.read { db in
+                try SidecarName.photos(for: entry.name).lazy.compactMap {
+                    try db.base(named: $0, in: folder, root: root)
+                }.first { $0.kind == .file }
+            }
+            // A sidecar whose photo is not here (any more) is left where it is.
+            guard let row else { continue }
+            let shown = display(path, root)
+            guard let bytes = try? files(root).readAll(path, maxBytes: SidecarDocument.bytesMax + 1) else { continue }
+            switch SidecarDocument.read(bytes) {
+            case .document(let document):
+                try clearProblem("sidecarBroken", path: shown)
+                count += try take(document, entry: entry, of: row, path: shown, author: author)
+            case .broken(let problem):
+                try report(
+                    "sidecarBroken", path: shown, "The sidecar '\(shown)' cannot be read: \(problem).",
+                    problem.remedy + " Until then the last good values stay, and the file is left alone.")
+            case .newer(let format):
+                try report(
+                    "sidecarNewer", path: shown, "The sidecar '\(shown)' is of a newer version (\(format)).",
+                    "Update shoebox to edit this photo's tags in the file; it is left alone.")
+            case .foreign:
+                try report(
+                    "sidecarBroken", path: shown, "The sidecar '\(shown)' is no sidecar any more: its format is missing.",
+                    "Put '\"format\": \"\(SidecarDocument.format)\"' back, or delete the file and it is written anew.")
+            }
+        }
+        return count
+    }
+
+    private func take(
+        _ document: SidecarDocument, entry: DirectoryEntry, of row: BaseRow, path: String, author: String
+    ) throws -> Int {
+        let id = row.id
+        let rev = document.record == id.name ? document.rev : nil
+        let zone = zones[id.zone]
+        let mayWrite = zone?.mayWrite(account) == true
+        var count = 0
+        var isRefused = false
+        try store.write { db in
+            let current = try details(of: id, db).sidecar
+            let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields)
+            let edits = sidecarEdits(file: document.fields, shown: shown, current: current)
+            if !edits.isEmpty, mayWrite {
+                var writer = try HistoryWriter(db, engine: self, author: author)
+                try apply(edits.filter(\.isAcceptable), to: id, writer: &writer)
+                try writer.finish()
+                count = writer.count
+            }
+            isRefused = !edits.isEmpty && !mayWrite
+            try db.setSidecar(SidecarRow(id: id, name: entry.name, stamp: entry.stamp, rev: rev ?? ""))
+            // What the file says and what the record says may differ now: it is written again if so.
+            try db.markDirty(id)
+        }
+        if isRefused {
+            try report(
+                "readOnly", path: path, zone: id.zone,
+                "'\(path)' was edited, but you may only read '\(zone?.control.title ?? "")'; the sidecar is written again as it was.",
+                "Ask the owner for 'readWrite' to tag or rate these photos.")
+        }
+        if document.fields.rating.map({ !(0...5).contains($0) }) == true {
+            try report(
+                "sidecarValue", path: path, "The rating in '\(path)' is not a number from 1 to 5; it is ignored.",
+                "Write 1 to 5, or 0 for none.")
+        } else {
+            try clearProblem("sidecarValue", path: path)
+        }
+        return count
+    }
+
+    private static func fields(_ data: Data) -> SidecarFields? {
+        guard case .document(let document) = SidecarDocument.read(Array(data)) else { return nil }
+        return document.fields
+    }
+
+    // MARK: Writing
+
+    /// Writes the sidecars of shown photos that have something to say, where the file does not say it yet.
+    func writeSidecars(for rows: [RecordRow], root: RootKind, outcome: inout ApplyOutcomes) throws {
+        guard settings.sidecars != .never else { return }
+        let applier = makeApplier(root)
+        for record in rows where record.type.hasContent && record.isLive {
+            let found = try store.read { db -> (BaseRow, RelativePath, PhotoDetails, SidecarRow?)? in
+                guard let row = try db.base(record.id), row.root == root, !row.isParked,
+                    let directory = try db.basePath(of: row.parent, top: [top(root)])
+                else { return nil }
+                return (row, directory, try details(of: record.id, db), try db.sidecar(record.id))
+            }
+            guard let (row, directory, details, former) = found else { continue }
+            guard !details.isEmpty || former != nil || settings.sidecars == .always else { continue }
+            if try writeSidecar(details, of: row, in: directory, former: former, applier: applier) {
+                outcome.operations += 1
+            }
+        }
+    }
+
+    private func writeSidecar(
+        _ details: PhotoDetails, of row: BaseRow, in directory: RelativePath, former: SidecarRow?, applier: FileApplier
+    ) throws -> Bool {
+        let files = files(row.root)
+        var taken: [FileName: FileStamp] = [:]
+        for candidate in SidecarName.candidates(for: row.name) {
+            if let entry = try files.entry(at: directory.appending(candidate)) { taken[candidate] = entry.stamp }
+        }
+        var replaced: FileStamp?
+        var unknown: JSONObject = [:]
+        var name: FileName?
+        for candidate in SidecarName.candidates(for: row.name) {
+            guard let stamp = taken[candidate] else {
+                name = candidate
+                break
+            }
+            let path = directory.appending(candidate)
+            let bytes = (try? files.readAll(path, maxBytes: SidecarDocument.bytesMax + 1)) ?? []
+            guard former?.name == candidate, let known = former?.stamp, known.isUnchanged(from: stamp) else {
+                switch SidecarDocument.read(bytes) {
+                case .foreign where former?.name != candidate: continue
+                default:
+                    // Ours, and edited since it was last read: it is read before it is written.
+                    later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
+                    return false
+                }
+            }
+            guard case .document(let document) = SidecarDocument.read(bytes) else { return false }
+            let says = try store.read { db in try db.sidecarState(rev: document.rev ?? "", of: row.id) }.flatMap(Self.fields)
+            if says == details.sidecar, document.fields == details.sidecar, document.record == row.id.name { return false }
+            unknown = document.unknown
+            replaced = stamp
+            name = candidate
+            break
+        }
+        guard let name else { return false }
+        if replaced == nil, details.isEmpty, settings.sidecars == .whenNeeded { return false }
+        let rev = encodeHex(world.randomBytes(8))
+        let document = SidecarDocument(record: row.id.name, rev: rev, fields: details.sidecar, unknown: unknown)
+        let mode: UInt16 = zones[row.id.zone]?.mayWrite(account) == true ? 0o644 : 0o444
+        let outcome = applier.put(
+            document.encoded(), at: directory.appending(name), replacing: replaced, mode: mode)
+        switch outcome {
+        case .done(let stamp):
+            guard let stamp else { return false }
+            let now = world.nowMilliseconds()
+            try store.write { db in
+                try db.setSidecar(SidecarRow(id: row.id, name: name, stamp: stamp, rev: rev))
+                try db.setSidecarState(
+                    rev: rev, of: row.id, fields: Data(document.encoded()), nowMilliseconds: now,
+                    keptMilliseconds: sidecarStateMilliseconds)
+            }
+            return true
+        case .stale(let reason):
+            log("sidecar of '\(row.name)' not written: \(reason)")
+            later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
+            return false
+        case .failed(let error):
+            let shown = display(directory.appending(name), row.root)
+            try report(
+                "sidecarNotWritten", path: shown, "The sidecar '\(shown)' cannot be written: \(error.reason).",
+                "Make the folder writable, or free some space; it is tried again with the next change.")
+            return false
+        }
+    }
+
+    /// Moves a record's sidecar file to the trash, if it is as last seen.
+    func removeSidecarFile(of id: RecordID, besides path: RelativePath, root: RootKind) throws {
+        guard let row = try store.read({ db in try db.sidecar(id) }) else { return }
+        _ = makeApplier(root).trash(path.parent.appending(row.name), expecting: row.stamp, record: id)
+    }
+
+    /// Moves a record's sidecar file along with its photo, if it is as last seen and its new place is free.
+    func moveSidecarFile(of id: RecordID, from old: RelativePath, to new: RelativePath, root: RootKind) throws {
+        guard var row = try store.read({ db in try db.sidecar(id) }), let name = new.last,
+            let target = SidecarName.candidates(for: name).first
+        else { return }
+        let source = old.parent.appending(row.name)
+        let destination = new.parent.appending(target)
+        guard source != destination, let entry = try files(root).entry(at: source),
+            entry.stamp.isUnchanged(from: row.stamp)
+        else { return }
+        do { try files(root).rename(source, to: destination, mode: .failIfExists) } catch where error.code == .exists {
+            return
+        }
+        row.name = target
+        row.stamp = try files(root).entry(at: destination)?.stamp ?? row.stamp
+        let moved = row
+        try store.write { db in try db.setSidecar(moved) }
+    }
+}
+
+extension SidecarEdit {
+    /// Whether the value is one that a record may have.
+    var isAcceptable: Bool {
+        switch self {
+        case .setRating(let value): (0...5).contains(value)
+        case .addTag(let title): title.utf8.count <= 200
+        default: true
+        }
+    }
+}

@@ -1,0 +1,316 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// What is to be done after a batch of local changes was committed.
+private struct Aftermath {
+    var problems: [Problem] = []
+    /// Edits of read-only files, to be copied into the library.
+    var privateCopies: [BaseRow] = []
+    var log: [String] = []
+}
+
+extension Engine {
+    /// Turns what a user did into history, in one transaction: changes with the base's context, and the base tree.
+    func take(_ changes: [LocalChange], root: RootKind, author: String) throws -> Int {
+        guard !changes.isEmpty else { return 0 }
+        var aftermath = Aftermath()
+        let count = try store.write { db -> Int in
+            var taker = LocalTaker(
+                engine: self, root: root, db: db, writer: try HistoryWriter(db, engine: self, author: author),
+                placements: try placements(db))
+            for change in changes {
+                if case .delete(let id) = change, root == .shared, id.isZoneRoot { taker.leaving.insert(id.zone) }
+                if case .delete(let id) = change, id.zone == .none {
+                    for zone in zonesShown(.shared)
+                    where RecordName(zone.control.owner.digest.high) == id.name { taker.leaving.insert(zone.id) }
+                }
+            }
+            for change in changes { try taker.take(change) }
+            try taker.writer.finish()
+            aftermath = taker.aftermath
+            return taker.writer.count
+        }
+        for problem in aftermath.problems {
+            try report(problem.code, path: problem.path, zone: problem.zone, problem.message, problem.remedy)
+        }
+        for row in aftermath.privateCopies { try keepPrivateCopy(of: row) }
+        if count > 0 { log("took \(count) changes (\(author))") }
+        return count
+    }
+}
+
+/// Turns local changes into history inside one database transaction.
+private struct LocalTaker {
+    let engine: Engine
+    let root: RootKind
+    let db: Database
+    var writer: HistoryWriter
+    let placements: Placements
+    var created: [Int: RecordID] = [:]
+    var aftermath = Aftermath()
+    /// Shares whose folder is gone as a whole: nothing of them is deleted.
+    var leaving: Set<ZoneID> = []
+
+    mutating func take(_ change: LocalChange) throws {
+        switch change {
+        case .restamp(let id, let stamp):
+            guard var row = try db.base(id) else { return }
+            row.stamp = stamp
+            try db.setBase(row)
+        case .edit(let id, let hash, let stamp): try edit(id, hash: hash, stamp: stamp)
+        case .place(let id, let folder, let name, let path, let stamp):
+            try place(id, in: folder, name: name, path: path, stamp: stamp)
+        case .create(let number, let kind, let folder, let path, let stamp, let hash, _):
+            try create(number, kind: kind, in: folder, path: path, stamp: stamp, hash: hash)
+        case .delete(let id): try delete(id)
+        }
+    }
+
+    private func resolve(_ folder: FolderReference) -> RecordID? {
+        switch folder {
+        case .existing(let id): id
+        case .created(let number): created[number]
+        }
+    }
+
+    private func mayWrite(_ zone: ZoneID) -> Bool { engine.zones[zone]?.mayWrite(engine.account) == true }
+
+    /// A parent as a field's value: a zone's root is null.
+    private func parentValue(_ parent: RecordID) -> Value { parent.isZoneRoot ? .null : .reference(parent.name) }
+
+    // MARK: New
+
+    private mutating func create(
+        _ number: Int, kind: NodeKind, in folder: FolderReference, path: RelativePath, stamp: FileStamp, hash: Digest32?
+    ) throws {
+        guard let parent = resolve(folder), let name = path.last else { return }
+        guard parent.zone != .none else {
+            refuse(
+                "notInShare", path,
+                "'\(engine.display(path, root))' lies beside the shares, not in one; it stays on this machine only.",
+                "Move it into a share's folder, or into your library.")
+            return
+        }
+        guard mayWrite(parent.zone) else {
+            refuse(
+                "readOnly", path,
+                "'\(engine.display(path, root))' was added to a share that you may only read; it stays on this machine only.",
+                "Move it into your library, or ask the owner for 'readWrite'.", zone: parent.zone)
+            return
+        }
+        if try adopt(number, kind: kind, parent: parent, name: name, stamp: stamp, hash: hash) { return }
+        let type: RecordType = kind == .folder ? .folder : MediaKind(name).recordType
+        let id = RecordID(zone: parent.zone, name: try freshName(path: path, kind: kind))
+        var fields: [FieldKey: Value] = [.name: .name(name), .parent: parentValue(parent)]
+        if let hash {
+            fields[.content] = .asset(AssetReference(contentHash: hash, size: stamp.size))
+            fields[.modified] = .integer(stamp.modifiedNanoseconds)
+        }
+        let context = try db.state(of: id)?.vector ?? [:]
+        let change = try writer.write(id, type: type, .set(fields), context: context)
+        created[number] = id
+        try db.setBase(
+            BaseRow(
+                root: root, id: id, parent: parent, name: name, kind: kind, stamp: stamp, contentHash: hash,
+                vector: context.union([change.dot.replica: change.dot.counter])))
+    }
+
+    /// The name that the sidecar beside a new file hints at, if no live record holds it anywhere; else a random one.
+    private func freshName(path: RelativePath, kind: NodeKind) throws -> RecordName {
+        if kind == .file, let hint = engine.sidecarHint(for: path, root: root),
+            try !engine.zones.keys.contains(where: { try db.record(RecordID(zone: $0, name: hint)) != nil })
+        {
+            return hint
+        }
+        return RecordName(bytes: engine.world.randomBytes(16)) ?? RecordName(1)
+    }
+
+    /// A live record of the same place and bytes that the folder shows nothing of yet, such as after the local state
+    /// was lost: the file is that record's. So are folders of the same place.
+    private mutating func adopt(
+        _ number: Int, kind: NodeKind, parent: RecordID, name: FileName, stamp: FileStamp, hash: Digest32?
+    ) throws -> Bool {
+        let rootRecord = engine.zones[parent.zone]?.row.rootRecord
+        let rows =
+            kind == .folder
+            ? try db.folders(in: parent.zone).filter { $0.isLive && $0.id.name != rootRecord }
+            : try engine.placedFileRows(in: parent, placements: placements, db)
+        for row in rows where engine.shownParent(row, placements: placements) == parent {
+            let shownName = placements.records[row.id]?.name ?? row.name
+            guard shownName == name, row.contentHash == hash, try db.base(row.id) == nil else { continue }
+            guard let state = try db.state(of: row.id) else { continue }
+            created[number] = row.id
+            try db.setBase(
+                BaseRow(
+                    root: root, id: row.id, parent: parent, name: name, kind: kind, stamp: stamp, contentHash: hash,
+                    vector: state.vector))
+            return true
+        }
+        return false
+    }
+
+    // MARK: Changed
+
+    private mutating func edit(_ id: RecordID, hash: Digest32, stamp: FileStamp) throws {
+        guard var row = try db.base(id) else { return }
+        guard mayWrite(id.zone) else {
+            row.stamp = stamp
+            row.contentHash = hash
+            try db.setBase(row)
+            try db.markDirty(id)
+            aftermath.privateCopies.append(row)
+            return
+        }
+        let type = try db.record(id)?.type ?? .file
+        let change = try writer.write(
+            id, type: type,
+            .set([
+                .content: .asset(AssetReference(contentHash: hash, size: stamp.size)),
+                .modified: .integer(stamp.modifiedNanoseconds),
+            ]), context: row.vector)
+        for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
+        row.vector.insert(change.dot)
+        row.stamp = stamp
+        row.contentHash = hash
+        row.twins = []
+        try db.setBase(row)
+    }
+
+    private mutating func delete(_ id: RecordID) throws {
+        if leaving.contains(id.zone) {
+            if id.isZoneRoot { try offerLeave(id.zone) }
+            return
+        }
+        if id.zone == .none || id.isZoneRoot {
+            // The folder of an owner, or of an own share: shown again, its content was deleted by its own marks.
+            try db.removeBase(id)
+            try db.setMetaText("layoutDirty", "1")
+            return
+        }
+        guard let row = try db.base(id) else { return }
+        guard mayWrite(id.zone) else {
+            try db.removeBase(id)
+            try db.markDirty(id)
+            return
+        }
+        try deleteRecord(id, context: row.vector)
+        for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
+        try db.removeBase(id)
+        try db.removeSidecar(id)
+    }
+
+    private mutating func deleteRecord(_ id: RecordID, context: VersionVector) throws {
+        guard let record = try db.record(id), mayWrite(id.zone) else { return }
+        try writer.write(id, type: record.type, .delete, context: context)
+    }
+
+    private mutating func offerLeave(_ zone: ZoneID) throws {
+        guard var row = try db.zone(zone) else { return }
+        row.state = .leaveOffered
+        try db.setZone(row)
+        let title = engine.zones[zone]?.control.title ?? ""
+        aftermath.problems.append(
+            Problem(
+                code: "leaveOffered", zone: zone,
+                message: "The folder of the share '\(title)' was deleted. Nothing of it was deleted for others.",
+                remedy: "'shoebox share leave \(zone)' leaves the share; 'shoebox restore \(zone)' brings the folder back."))
+    }
+
+    // MARK: Moved
+
+    private mutating func place(
+        _ id: RecordID, in folder: FolderReference, name: FileName, path: RelativePath, stamp: FileStamp
+    ) throws {
+        guard let parent = resolve(folder), var row = try db.base(id) else { return }
+        let oldParent = row.parent
+        let oldName = row.name
+        row.parent = parent
+        row.name = name
+        row.stamp = stamp
+        let isPlaced = placements.records[id] != nil && root == .library
+        if id.zone == .none {
+            try db.setBase(row)
+            try db.setMetaText("layoutDirty", "1")
+        } else if id.isZoneRoot {
+            try db.setBase(row)
+            guard root == .library ? parent.zone == engine.privateZone : parent == oldParent else {
+                try db.setMetaText("layoutDirty", "1")
+                return
+            }
+            try engine.writePlacement(
+                zone: id.zone, record: nil, parent: root == .library ? parent : nil, name: name, placements: placements,
+                writer: &writer)
+        } else if isPlaced, parent.zone == engine.privateZone {
+            try db.setBase(row)
+            try engine.writePlacement(
+                zone: id.zone, record: id.name, parent: parent, name: name, placements: placements, writer: &writer)
+            if name != oldName, mayWrite(id.zone), try db.record(id)?.name == oldName {
+                try rename(id, [.name: .name(name)], &row)
+                try db.setBase(row)
+            }
+        } else if parent.zone == id.zone {
+            guard mayWrite(id.zone) else {
+                try db.setBase(row)
+                try db.markDirty(id)
+                refuse(
+                    "readOnly", path,
+                    "'\(engine.display(path, root))' was moved in a share that you may only read; it goes back to its place.",
+                    "Copy it into your library instead.", zone: id.zone)
+                return
+            }
+            var fields: [FieldKey: Value] = [:]
+            if parent != oldParent { fields[.parent] = parentValue(parent) }
+            if name != oldName { fields[.name] = .name(name) }
+            if !fields.isEmpty { try rename(id, fields, &row) }
+            try db.setBase(row)
+        } else {
+            try moveAcross(row, to: parent, name: name, path: path, oldParent: oldParent, oldName: oldName)
+        }
+    }
+
+    private mutating func rename(_ id: RecordID, _ fields: [FieldKey: Value], _ row: inout BaseRow) throws {
+        let type = try db.record(id)?.type ?? .file
+        let change = try writer.write(id, type: type, .set(fields), context: row.vector)
+        row.vector.insert(change.dot)
+        for twin in row.twins where mayWrite(twin.zone) {
+            if let other = try db.record(twin) {
+                try writer.write(
+                    twin, type: other.type, .set(fields), context: try db.state(of: twin)?.vector ?? [:])
+            }
+        }
+    }
+
+    /// A file or folder was moved into the folder of another zone: the record moves there with all below it.
+    private mutating func moveAcross(
+        _ row: BaseRow, to parent: RecordID, name: FileName, path: RelativePath, oldParent: RecordID, oldName: FileName
+    ) throws {
+        guard parent.zone != .none, mayWrite(parent.zone), mayWrite(row.id.zone) else {
+            var back = row
+            back.parent = parent
+            try db.setBase(back)
+            try db.markDirty(row.id)
+            refuse(
+                "readOnly", path,
+                "'\(engine.display(path, root))' was moved out of or into a share that you may only read; it goes back.",
+                "Copy it instead of moving it.", zone: row.id.zone)
+            return
+        }
+        try engine.moveTree(row, to: parent, name: name, placements: placements, writer: &writer)
+        let title = engine.zones[parent.zone]?.control.title ?? ""
+        if engine.zones[parent.zone]?.row.kind == .share {
+            aftermath.log.append("'\(engine.display(path, root))' is shared in '\(title)' now")
+        }
+    }
+
+    private mutating func refuse(
+        _ code: String, _ path: RelativePath, _ message: String, _ remedy: String, zone: ZoneID? = nil
+    ) {
+        aftermath.problems.append(
+            Problem(code: code, path: engine.display(path, root), zone: zone, message: message, remedy: remedy))
+    }
+}

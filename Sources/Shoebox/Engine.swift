@@ -1,0 +1,95 @@
+public import ShoeboxCloud
+import ShoeboxModel
+public import ShoeboxStore
+public import ShoeboxWorld
+
+/// One replica: keeps two watched folders, the local database and a container in step.
+///
+/// Everything it does is a step that can be taken again: observations are stored, plans are derived from them anew. It
+/// is used by one thread at a time, blocks while it works, and takes all that is outside from its `World`. Any error
+/// leaves the database at the end of some step.
+public final class Engine {
+    /// Everything outside.
+    public let world: World
+    /// The local database.
+    public let store: Store
+    /// How to behave.
+    public var settings: EngineSettings
+    /// The account's and device's keys.
+    public internal(set) var identity: Identity
+    /// The container, once it was found to be there and the right one.
+    var container: Container?
+    /// Accounts read from the container.
+    var directory: AccountDirectory
+    /// The account's private zone; nil until the container was reached for the first time.
+    var privateZone: ZoneID?
+    /// Zones by id, as of the start of the round.
+    var zones: [ZoneID: ZoneInfo] = [:]
+    /// Files that were seen changing: not taken before they have been left alone.
+    var unsettled: [WatchedPath: Unsettled] = [:]
+    /// Missing entries and since when (uptime), until they are taken for deletions.
+    var missing: [RecordID: UInt64] = [:]
+    /// Directories that must be looked at again, at these times (uptime).
+    var later: [WatchedPath: UInt64] = [:]
+    /// When the zones' head folders were last listed for new replicas (uptime).
+    var replicasListed: [ZoneID: UInt64] = [:]
+    /// When read-only files that were edited may be put back (uptime).
+    var restoreAfter: [RecordID: UInt64] = [:]
+    /// The newest head read of each replica.
+    var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
+    /// Zones whose own head this process has written: nobody else does, so it need not be read again.
+    var ownHeadsWritten: Set<ZoneID> = []
+    /// Contents whose asset turned out to be damaged.
+    var damagedAssets: Set<Digest32> = []
+    /// Keys of the problems that are noted at present.
+    var openProblems: Set<String> = []
+    /// Stores the identity when it changes.
+    public var saveIdentity: (Identity) throws -> Void = { _ in }
+    /// Called with what happens, for logs.
+    public var log: (String) -> Void = { _ in }
+
+    /// A path in one of the watched folders.
+    struct WatchedPath: Hashable {
+        var root: RootKind
+        var path: RelativePath
+    }
+
+    /// A file that was seen changing.
+    struct Unsettled {
+        var stamp: FileStamp
+        var since: UInt64
+    }
+
+    /// An engine over an opened database; nothing is touched before the first round.
+    public init(world: World, store: Store, identity: Identity, settings: EngineSettings) throws {
+        self.world = world
+        self.store = store
+        self.identity = identity
+        self.settings = settings
+        directory = AccountDirectory(mount: world.mount)
+        openProblems = Set(try store.read { db in try db.problems().map(\.key) })
+        try reloadZones()
+    }
+
+    /// This replica.
+    var replica: ReplicaID { identity.replica }
+    /// This account.
+    var account: AccountID { identity.account }
+
+    /// The file system of a watched folder.
+    func files(_ root: RootKind) -> any LocalFileSystem { root == .library ? world.library : world.shared }
+}
+
+/// A zone row with its control decoded.
+struct ZoneInfo {
+    var row: ZoneRow
+    var control: Control
+    var keyring: ZoneKeyring
+
+    var id: ZoneID { row.id }
+
+    /// Whether an account may write here now.
+    func mayWrite(_ account: AccountID) -> Bool {
+        row.state == .active && control.permission(of: account) == .readWrite
+    }
+}

@@ -1,0 +1,41 @@
+public import ShoeboxLibrary
+
+/// How the engine behaves; a pure value that a configuration file is turned into.
+public struct EngineSettings: Sendable {
+    /// When sidecars are written.
+    public enum SidecarPolicy: String, Sendable, CaseIterable {
+        /// Only for records that have something to say.
+        case whenNeeded
+        /// For every photo.
+        case always
+        /// Never; existing ones are read all the same.
+        case never
+    }
+
+    /// The account's label, shown to others.
+    public var label: String
+    /// What is no part of the library.
+    public var ignore: IgnoreRules
+    /// How long a file must have been left alone before it is taken.
+    public var settleMilliseconds: UInt64 = 100
+    /// How long a file must be missing before that is taken for a deletion.
+    public var deletionMilliseconds: UInt64 = 1_000
+    /// How long no more deletions must have come in somebody else's zone before they are taken.
+    public var foreignDeletionMilliseconds: UInt64 = 30_000
+    /// A scan that finds more of the known files gone than this, and more than half of them, waits for confirmation.
+    public var massDeletionCount: Int = 100
+    /// How long trash is kept.
+    public var trashDays: Int = 30
+    /// When sidecars are written.
+    public var sidecars: SidecarPolicy = .whenNeeded
+    /// How many zones an account may make.
+    public var zonesMax: Int = 200
+    /// How long a read-only file must be left alone before the original comes back.
+    public var restoreMilliseconds: UInt64 = 10_000
+
+    /// Settings with their defaults.
+    public init(label: String, ignore: IgnoreRules) {
+        self.label = label
+        self.ignore = ignore
+    }
+}

@@ -1,0 +1,60 @@
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// Writes one history transaction: own changes, each with the next dot and timestamp. Used inside one database write.
+struct HistoryWriter {
+    let db: Database
+    let replica: ReplicaID
+    let account: AccountID
+    let author: String
+    let nowMilliseconds: UInt64
+    private(set) var count = 0
+    private var clock: HybridClock
+    private var token: Int64?
+
+    init(_ db: Database, engine: Engine, author: String) throws {
+        self.db = db
+        replica = engine.replica
+        account = engine.account
+        self.author = author
+        nowMilliseconds = engine.world.nowMilliseconds()
+        clock = try db.clock()
+    }
+
+    private mutating func openToken() throws -> Int64 {
+        if let token { return token }
+        let opened = try db.beginHistory(author: author, timeMilliseconds: nowMilliseconds)
+        token = opened
+        return opened
+    }
+
+    /// Writes one change and returns it. `timestamp` is given for derived changes only, from their causes.
+    @discardableResult
+    mutating func write(
+        _ id: RecordID, type: RecordType, _ action: Change.Action, context: VersionVector = [:],
+        isDerived: Bool = false, timestamp: HybridTimestamp? = nil
+    ) throws -> Change {
+        let change = Change(
+            record: id.name, type: type, dot: try db.nextDot(replica: replica), context: context,
+            timestamp: timestamp ?? clock.next(nowMilliseconds: nowMilliseconds, replica: replica), author: account,
+            action: action, isDerived: isDerived)
+        try insert(change, zone: id.zone)
+        return change
+    }
+
+    /// Writes a change as it is: one that is carried from another zone.
+    mutating func insert(_ change: Change, zone: ZoneID) throws {
+        let token = try openToken()
+        try db.insert(
+            change, zone: zone, account: account, sender: replica, sequence: 0, standing: .pending, token: token)
+        count += 1
+    }
+
+    /// Stores the clock; call once, at the end.
+    func finish() throws {
+        if token != nil { try db.setClock(clock) }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+public import ShoeboxModel
+public import ShoeboxStore
+
+/// A file or folder as a command names it: a path in the library or the shared folder.
+public struct PathReference: Hashable, Sendable, Codable {
+    /// Which watched folder.
+    public var root: RootKind
+    /// Where in it, as bytes in hexadecimal, since a name need not be text.
+    public var pathHex: String
+
+    /// A reference from its parts.
+    public init(root: RootKind, path: RelativePath) {
+        self.root = root
+        pathHex = encodeHex(path.bytes)
+    }
+
+    /// The path; nil if the text is damaged.
+    public var path: RelativePath? {
+        guard let bytes = decodeHex(pathHex) else { return nil }
+        var names: [FileName] = []
+        for part in bytes.split(separator: UInt8(ascii: "/")) {
+            guard let name = FileName(bytes: Array(part)) else { return nil }
+            names.append(name)
+        }
+        return RelativePath(names)
+    }
+}
+
+extension RootKind: Codable {}
+
+/// Something that a person asks the engine to do. A command leaves it in the local database; whoever runs the engine,
+/// the daemon or the command itself, does it and leaves a reply.
+public enum Request: Sendable, Codable {
+    /// Makes a share of files and folders.
+    case shareCreate(paths: [PathReference], title: String, publicPermission: String, isSealed: Bool)
+    /// Moves more into a share.
+    case shareAdd(share: String, paths: [PathReference])
+    /// Moves things of a share back to the library.
+    case shareRemove(share: String, paths: [PathReference])
+    /// Changes a share's title.
+    case shareTitle(share: String, title: String)
+    /// Invites accounts, or invites them again.
+    case invite(share: String, accounts: [String], permission: String)
+    /// Changes what a participant may do.
+    case permission(share: String, account: String, permission: String)
+    /// Removes participants.
+    case uninvite(share: String, accounts: [String])
+    /// Stops a share: the owner keeps everything.
+    case stop(share: String)
+    /// Leaves a share.
+    case leave(share: String, keepCopy: Bool)
+    /// Accepts an invitation by its link.
+    case accept(link: String)
+    /// Accepts every invitation that is there.
+    case acceptAllPending
+    /// Adds tags to, or takes them from, a photo.
+    case tag(path: PathReference, titles: [String], isMember: Bool)
+    /// Sets the own rating, 1…5; 0 takes it back.
+    case rate(path: PathReference, value: Int)
+    /// Sets the caption.
+    case caption(path: PathReference, text: String)
+    /// Lets deletions go on that were held back because they were so many.
+    case confirmDeletions
+    /// Brings back the folder of a share that was deleted as a whole.
+    case restoreShare(share: String)
+
+    /// As text for the database.
+    public func encoded() throws -> String { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
+    /// From text of the database.
+    public init(decoding text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+}
+
+/// What came of a request.
+public struct Reply: Sendable, Codable, Hashable {
+    /// The command's exit code, see `ExitCode`.
+    public var code: Int32
+    /// Lines for a person; the last one says what to do next.
+    public var lines: [String]
+    /// What a script reads.
+    public var values: [String: String]
+    /// For a failure: what to do now.
+    public var remedy: String?
+
+    /// A reply from its parts.
+    public init(code: Int32 = 0, lines: [String] = [], values: [String: String] = [:], remedy: String? = nil) {
+        self.code = code
+        self.lines = lines
+        self.values = values
+        self.remedy = remedy
+    }
+
+    /// As text for the database.
+    public func encoded() throws -> String { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
+    /// From text of the database.
+    public init(decoding text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+}
+
+/// The exit codes of the command line: a contract.
+public enum ExitCode {
+    /// Done.
+    public static let done: Int32 = 0
+    /// Failed.
+    public static let failed: Int32 = 1
+    /// Done except for what is reported.
+    public static let reported: Int32 = 3
+    /// No such share, zone or path.
+    public static let notFound: Int32 = 10
+    /// Another process holds the library.
+    public static let busy: Int32 = 11
+    /// Not permitted.
+    public static let notPermitted: Int32 = 12
+    /// The container or a watched folder is not there.
+    public static let offline: Int32 = 13
+}
+
+/// A refusal or failure of a request: what, and what to do now.
+public struct RequestError: Error, Sendable, CustomStringConvertible {
+    /// The exit code.
+    public var code: Int32
+    /// What failed, and why.
+    public var message: String
+    /// What to do now.
+    public var remedy: String
+    /// An error from its parts.
+    public init(_ code: Int32, _ message: String, _ remedy: String) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+    }
+    /// What failed, and why.
+    public var description: String { message }
+}
