@@ -1,7 +1,7 @@
-public import ShoeboxCloud
+import ShoeboxCloud
 import Foundation
 import ShoeboxLibrary
-public import ShoeboxModel
+import ShoeboxModel
 public import ShoeboxStore
 import ShoeboxWorld
 

@@ -105,7 +105,7 @@ extension Engine {
         else { return }
         let source = parent.appending(row.name)
         let directory = RelativePath([FileName(safe: folder)])
-        do { try world.library.makeDirectory(directory) } catch where error.code == .exists {}
+        if try world.library.entry(at: directory) == nil { try world.library.makeDirectory(directory) }
         let key = "copy:\(row.id)"
         var target = directory.appending(row.name)
         if let former = try store.read({ db in try db.metaText(key) }), let path = RelativePath(former) { target = path }

@@ -54,7 +54,8 @@ extension Engine {
             }
         }
         if reachesContainer, outcome.derived > 0, !outcome.isContainerOffline { try exchange(&outcome, pushOnly: true) }
-        outcome.lookAgain = ([outcome.lookAgain].compactMap { $0 } + Array(later.values) + Array(restoreAfter.values)).min()
+        for time in later.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
+        for time in restoreAfter.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         return outcome
     }
 

@@ -121,9 +121,8 @@ private struct RootScan {
         outcome: inout ScanOutcome
     ) throws {
         let entries: [DirectoryEntry]
-        do { entries = try files.list(path) } catch where error.code == .absent && !path.isRoot {
-            return
-        } catch {
+        do { entries = try files.list(path) } catch {
+            if error.code == .absent, !path.isRoot { return }
             try engine.report(
                 "unreadable", path: engine.display(path, root),
                 "The folder '\(engine.display(path, root))' cannot be read: \(error.reason).",
@@ -250,8 +249,8 @@ private struct RootScan {
         let path = directory.appending(entry.name)
         guard entry.kind == .file else {
             batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
-            try addOrigins(try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
-                .filter { $0.kind == .folder && $0.stamp.isSameFile(as: entry.stamp) }, to: &batch)
+            let byInode: [BaseRow] = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
+            try addOrigins(byInode.filter { $0.kind == .folder && $0.stamp.isSameFile(as: entry.stamp) }, to: &batch)
             return
         }
         guard try isSettled(entry, at: path, outcome: &outcome) else {
@@ -260,18 +259,17 @@ private struct RootScan {
         }
         let hash: Digest32
         let stamp: FileStamp
-        do { (hash, stamp) = try ContentHasher.hash(path, files) } catch let error as FileError {
+        do { (hash, stamp) = try ContentHasher.hash(path, files) } catch {
             hold(path, in: &batch)
-            guard error.code != .absent else { return }
-            try engine.report(
-                "unreadable", path: engine.display(path, root),
-                "'\(engine.display(path, root))' cannot be read: \(error.reason).",
-                "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
-            return
-        } catch {
-            hold(path, in: &batch)
-            outcome.again(at: now + engine.settings.settleMilliseconds)
-            engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
+            if error.code == .changedWhileReading {
+                outcome.again(at: now + engine.settings.settleMilliseconds)
+                engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
+            } else if error.code != .absent {
+                try engine.report(
+                    "unreadable", path: engine.display(path, root),
+                    "'\(engine.display(path, root))' cannot be read: \(error.reason).",
+                    "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
+            }
             return
         }
         try engine.clearProblem("unreadable", path: engine.display(path, root))
@@ -280,11 +278,10 @@ private struct RootScan {
             return
         }
         batch.local[path] = LocalEntry(path: path, kind: .file, stamp: stamp, contentHash: hash)
-        let origins = try engine.store.read { db in
-            try db.base(inode: stamp.inode, root: root).filter { $0.kind == .file && $0.stamp.isSameFile(as: stamp) }
-                + db.base(contentHash: hash).filter { $0.root == root }
-        }
-        try addOrigins(origins, to: &batch)
+        let byInode: [BaseRow] = try engine.store.read { db in try db.base(inode: stamp.inode, root: root) }
+        let byHash: [BaseRow] = try engine.store.read { db in try db.base(contentHash: hash) }
+        try addOrigins(byInode.filter { $0.kind == .file && $0.stamp.isSameFile(as: stamp) }, to: &batch)
+        try addOrigins(byHash.filter { $0.root == root }, to: &batch)
     }
 
     /// A photo that was cut to zero bytes is pushed only when the user confirms: it is what a power cut leaves behind.

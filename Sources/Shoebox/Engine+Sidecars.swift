@@ -244,9 +244,8 @@ extension Engine {
         guard source != destination, let entry = try files(root).entry(at: source),
             entry.stamp.isUnchanged(from: row.stamp)
         else { return }
-        do { try files(root).rename(source, to: destination, mode: .failIfExists) } catch where error.code == .exists {
-            return
-        }
+        guard try files(root).entry(at: destination) == nil else { return }
+        try files(root).rename(source, to: destination, mode: .failIfExists)
         row.name = target
         row.stamp = try files(root).entry(at: destination)?.stamp ?? row.stamp
         let moved = row
