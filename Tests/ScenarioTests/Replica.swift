@@ -1,0 +1,150 @@
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+
+/// One account on one simulated machine, driven through the whole engine.
+final class Replica {
+    let machine: SimulatedMachine
+    let store: Store
+    private(set) var identity: Identity
+    private(set) var engine: Engine
+    let label: String
+    private(set) var logLines: [String] = []
+
+    init(machine: SimulatedMachine, label: String, identity: Identity, store: Store? = nil) throws {
+        self.machine = machine
+        self.label = label
+        self.identity = identity
+        let opened = try store ?? Store()
+        self.store = opened
+        engine = try Self.makeEngine(machine, opened, identity, label)
+        hook()
+    }
+
+    private static func makeEngine(
+        _ machine: SimulatedMachine, _ store: Store, _ identity: Identity, _ label: String
+    ) throws -> Engine {
+        var settings = EngineSettings(label: label, ignore: .standard)
+        settings.settleMilliseconds = 100
+        settings.deletionMilliseconds = 1_000
+        settings.restoreMilliseconds = 1_000
+        return try Engine(world: machine.world, store: store, identity: identity, settings: settings)
+    }
+
+    private func hook() {
+        engine.log = { [unowned self] line in self.logLines.append(line) }
+        engine.saveIdentity = { [unowned self] fresh in self.identity = fresh }
+    }
+
+    /// Ends the process and starts another one on the same state.
+    func restart() throws {
+        machine.restart()
+        engine = try Self.makeEngine(machine, store, identity, label)
+        hook()
+    }
+
+    func setUp() throws { try engine.setUp(host: machine.name) }
+
+    @discardableResult
+    func round() throws -> RoundOutcome { try engine.round(.all) }
+
+    @discardableResult
+    func request(_ request: Request) -> Reply { engine.perform(request) }
+
+    /// A path in the library.
+    func path(_ text: String, _ root: RootKind = .library) -> PathReference {
+        PathReference(root: root, path: RelativePath(text) ?? .root)
+    }
+
+    var problems: [Problem] { (try? store.read { db in try db.problems() }) ?? [] }
+
+    /// As `tree`, in bytes.
+    func files(_ root: RootKind) -> [String: [UInt8]] { tree(root).mapValues { Array($0.utf8) } }
+
+    /// The user's files of a root: no markers, trash or temporary files.
+    func tree(_ root: RootKind, sidecars: Bool = false) -> [String: String] {
+        let disk = root == .library ? machine.library : machine.shared
+        var result: [String: String] = [:]
+        for (path, bytes) in disk.tree() where !path.contains(".shoebox/") {
+            if !sidecars, path.hasSuffix(".json") || path.contains(".tags/") { continue }
+            result[path] = String(decoding: bytes, as: UTF8.self)
+        }
+        return result
+    }
+
+    /// The sidecar of a photo.
+    func sidecar(_ path: String, _ root: RootKind) -> SidecarDocument? {
+        let disk = root == .library ? machine.library : machine.shared
+        guard let bytes = try? disk.read(path + ".json"), case .document(let document) = SidecarDocument.read(bytes) else {
+            return nil
+        }
+        return document
+    }
+
+    /// Whether nothing waits.
+    var isQuiet: Bool {
+        (try? store.read { db in
+            try db.pendingCount() == 0 && db.dirtyCount() == 0 && db.missingSegments() == 0
+        }) ?? false
+    }
+}
+
+/// A world with accounts in it, and one container.
+struct Village {
+    let world: SimulatedWorld
+    var replicas: [Replica] = []
+
+    init(seed: UInt64 = 1, labels: [String]) throws {
+        world = SimulatedWorld(seed: seed)
+        for label in labels {
+            let machine = world.addMachine(label)
+            if replicas.isEmpty {
+                _ = try Container.create(
+                    mount: machine.world.mount, mode: .group, nowMilliseconds: machine.world.nowMilliseconds(),
+                    randomBytes: machine.world.randomBytes)
+            }
+            let (identity, _) = try Identity.create(
+                label: label, deviceLabel: label, nowMilliseconds: machine.world.nowMilliseconds(),
+                randomBytes: machine.world.randomBytes)
+            let replica = try Replica(machine: machine, label: label, identity: identity)
+            try replica.setUp()
+            replicas.append(replica)
+        }
+    }
+
+    /// Another device of an account that is here.
+    mutating func addDevice(of replica: Replica, name: String) throws -> Replica {
+        let machine = world.addMachine(name)
+        let (identity, _) = try replica.identity.makeSecondDevice(
+            deviceLabel: name, nowMilliseconds: machine.world.nowMilliseconds(), randomBytes: machine.world.randomBytes)
+        let second = try Replica(machine: machine, label: replica.label, identity: identity)
+        try second.setUp()
+        replicas.append(second)
+        return second
+    }
+
+    /// The names of all assets on the mount.
+    var assetNames: [String] { world.storage.tree().keys.map { "\($0)" }.filter { $0.hasPrefix("assets/") }.sorted() }
+
+    /// Rounds of everybody, time going on, until nothing happens for a while; false if that never comes.
+    @discardableResult
+    func settle(rounds: Int = 60) throws -> Bool {
+        var quiet = 0
+        for _ in 0..<rounds {
+            var something = false
+            for replica in replicas {
+                let outcome = try replica.round()
+                if outcome.didSomething { something = true }
+            }
+            world.clock.advance(milliseconds: 700)
+            quiet = something ? 0 : quiet + 1
+            if quiet >= 4, replicas.allSatisfy(\.isQuiet) { return true }
+        }
+        return false
+    }
+}
