@@ -95,8 +95,11 @@ extension Database {
     /// How many own changes wait to be pushed.
     public func pendingCount(in zone: ZoneID? = nil) throws -> Int {
         try Int.fetchOne(
-            self, sql: "SELECT count(*) FROM change WHERE state = 0 AND (? IS NULL OR zone = ?)",
-            arguments: [zone?.data, zone?.data]) ?? 0
+            self,
+            sql: """
+                SELECT count(*) FROM change WHERE state = 0 AND (? IS NULL OR zone = ?)
+                    AND zone IN (SELECT id FROM zone WHERE state = 'active')
+                """, arguments: [zone?.data, zone?.data]) ?? 0
     }
 
     /// Replaces the content of a pending change, such as an asset's location that is known now.

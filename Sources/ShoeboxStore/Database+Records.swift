@@ -167,8 +167,11 @@ extension Database {
     /// How many records the folders may show wrongly.
     public func dirtyCount(in zone: ZoneID? = nil) throws -> Int {
         try Int.fetchOne(
-            self, sql: "SELECT count(*) FROM record WHERE dirty = 1 AND (? IS NULL OR zone = ?)",
-            arguments: [zone?.data, zone?.data]) ?? 0
+            self,
+            sql: """
+                SELECT count(*) FROM record WHERE dirty = 1 AND (? IS NULL OR zone = ?)
+                    AND zone IN (SELECT id FROM zone WHERE state = 'active')
+                """, arguments: [zone?.data, zone?.data]) ?? 0
     }
 
     /// A record's row.

@@ -145,6 +145,10 @@ struct Village {
             quiet = something ? 0 : quiet + 1
             if quiet >= 4, replicas.allSatisfy(\.isQuiet) { return true }
         }
+        for replica in replicas {
+            print("\(replica.label) on \(replica.machine.name): \(replica.problems.map(\.message)) quiet: \(replica.isQuiet)")
+            print(replica.logLines.suffix(12).joined(separator: "\n"))
+        }
         return false
     }
 }
