@@ -1,0 +1,248 @@
+import Foundation
+import Glibc
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+/// The background process: one thread that runs the engine, woken by the watcher, by commands, and by time.
+///
+/// It ends by a signal only, or when the local database is damaged. Whatever else fails is noted, and tried again later.
+public final class Daemon {
+    private let installation: Installation
+    private let log: @Sendable (String) -> Void
+    private let mailbox: Mailbox
+    private let lock: LibraryLock
+    private let doorbell: Doorbell
+    private let activity: Activity
+    private let engine: Engine
+    private var schedule: PollSchedule
+    /// What the next round looks at.
+    private var mail = Mail()
+    private var rings: Set<Doorbell.Ring> = []
+    private var lookAgain: UInt64?
+    private var offlineRoots: Set<RootKind> = []
+    private var failures = 0
+    /// When both folders are looked at as a whole although nothing was reported, while the watcher does not see all.
+    private var rescanAt: UInt64?
+
+    /// Takes the lock and opens everything.
+    ///
+    /// - Parameters:
+    ///   - isVerbose: whether the log says all that happens.
+    ///   - log: takes lines for the log, from any thread.
+    /// - Throws: `RequestError` with `ExitCode.busy` if another process runs the engine.
+    public init(_ installation: Installation, isVerbose: Bool, log: @escaping @Sendable (String) -> Void) throws {
+        StopSignal.block()
+        self.installation = installation
+        self.log = log
+        let store = try installation.openStore()
+        lock = try LibraryLock.acquire(installation.state)
+        mailbox = try Mailbox()
+        activity = Activity(installation.state, isDaemon: true)
+        doorbell = try Doorbell(installation.state)
+        engine = try installation.makeEngine(store)
+        if isVerbose { engine.log = log }
+        schedule = PollSchedule(installation.configuration.pollMilliseconds, now: engine.world.uptimeMilliseconds())
+        mail.needsScan = true
+    }
+
+    /// Runs until a signal comes; returns it. The lock is given back then.
+    public func run() throws -> Int32 {
+        StopSignal.wait(
+            first: { [mailbox] signal in mailbox.post { $0.signal = signal } },
+            last: { [lock, log] in
+                log("stopping at once: a step did not end in time; nothing is lost by that")
+                lock.release()
+                _exit(0)
+            })
+        let watcher = startWatcher()
+        watchContainer()
+        defer {
+            watcher.stop()
+            lock.release()
+        }
+        log("running as process \(getpid()) for \(installation.configuration.account)")
+        while mailbox.signal == 0 {
+            collect()
+            guard mailbox.signal == 0 else { break }
+            try work()
+        }
+        log("stopped")
+        return mailbox.signal
+    }
+
+    // MARK: Waiting
+
+    /// Waits until there is something to do.
+    private func collect() {
+        while true {
+            take()
+            let now = engine.world.uptimeMilliseconds()
+            if mail.signal != 0 || !rings.isEmpty || mail.isLocalWork || mail.hasHint { break }
+            let due = [schedule.nextPoll, lookAgain, rescanAt].compactMap { $0 }.min() ?? schedule.nextPoll
+            if due <= now { return }
+            mailbox.wait(orFor: doorbell.file, milliseconds: due - now)
+        }
+        // A burst comes as many reports; a short moment makes one round of them.
+        guard mail.isLocalWork || mail.hasHint, rings.isEmpty else { return }
+        for _ in 0..<3 {
+            let before = mail.dirty
+            mailbox.wait(orFor: doorbell.file, milliseconds: 10)
+            take()
+            if mail.dirty == before || mail.signal != 0 || !rings.isEmpty { return }
+        }
+    }
+
+    private func take() {
+        let new = mailbox.take()
+        for (root, directories) in new.dirty { mail.dirty[root, default: []].formUnion(directories) }
+        mail.needsScan = mail.needsScan || new.needsScan
+        mail.hasHint = mail.hasHint || new.hasHint
+        mail.problems += new.problems
+        mail.signal = new.signal
+        rings.formUnion(doorbell.take())
+    }
+
+    // MARK: Working
+
+    /// One round, and what follows from it.
+    private func work() throws {
+        let now = engine.world.uptimeMilliseconds()
+        var work = mail
+        let rung = rings
+        mail = Mail()
+        rings = []
+        if let at = rescanAt, at <= now { work.needsScan = true }
+        work.needsScan = work.needsScan || rung.contains(.scan)
+        let isDue = schedule.nextPoll <= now
+        let isSilent = !work.isLocalWork && rung.isEmpty && (lookAgain ?? .max) > now
+        let reaches = isDue || work.hasHint || !rung.isEmpty || !schedule.isOffline
+        if !isSilent { activity.update { $0.isBusy = true } }
+        do {
+            try note(work.problems)
+            if isDue || !rung.isEmpty, try hasRootReturned() { work.needsScan = true }
+            let outcome = try engine.round(
+                work.needsScan ? .all : .directories(work.dirty), reachesContainer: reaches)
+            failures = 0
+            finish(outcome, startedAt: now, wasScan: work.needsScan, reached: reaches)
+        } catch {
+            try recover(error, work, startedAt: now)
+        }
+    }
+
+    private func finish(_ outcome: RoundOutcome, startedAt: UInt64, wasScan: Bool, reached: Bool) {
+        let now = engine.world.uptimeMilliseconds()
+        offlineRoots = wasScan ? outcome.offlineRoots : offlineRoots.union(outcome.offlineRoots)
+        // What is due already was just looked at: a little later, so that nothing spins.
+        lookAgain = outcome.lookAgain.map { max($0, now + 20) }
+        if wasScan, rescanAt != nil { rescanAt = now + 60_000 }
+        if outcome.didSomething {
+            log(
+                "taken \(outcome.taken), pushed \(outcome.pushed), fetched \(outcome.fetched), applied \(outcome.applied)"
+                    + (outcome.requests > 0 ? ", requests \(outcome.requests)" : ""))
+        }
+        schedule.note(
+            didSomething: outcome.didSomething, isOffline: outcome.isContainerOffline, reached: reached,
+            tookMilliseconds: now &- startedAt, now: now)
+        let isSettling = outcome.lookAgain != nil
+        let wall = engine.world.nowMilliseconds()
+        if wasScan { activity.update { $0.scannedAt = startedAt } }
+        let isDone = !outcome.didSomething
+        mailbox.ifEmpty { [activity] in
+            activity.update { record in
+                record.isSettling = isSettling
+                // Written when something changed: an idle daemon writes nothing.
+                if record.isBusy, isDone {
+                    record.isBusy = false
+                    record.asOf = wall
+                }
+            }
+        }
+    }
+
+    /// Notes a failure and waits longer each time. What the round was about is looked at again.
+    private func recover(_ error: any Error, _ work: Mail, startedAt: UInt64) throws {
+        if error is StoreError { throw error }
+        failures += 1
+        log("a round failed: \(error)")
+        do {
+            try engine.report(
+                "roundFailed", "A round failed: \(error)",
+                "It is tried again by itself. If this stays, run 'shoebox run --verbose' and report what it says.")
+        } catch { log("that could not be noted: \(error)") }
+        mail.needsScan = true
+        let now = engine.world.uptimeMilliseconds()
+        let pause = min(UInt64(30_000), UInt64(500) << UInt64(min(failures, 6)))
+        // Nothing but a signal ends this pause: what made the round fail would make it fail again.
+        let end = now + pause
+        while mailbox.signal == 0, engine.world.uptimeMilliseconds() < end {
+            _ = poll(nil, 0, 100)
+        }
+    }
+
+    private func hasRootReturned() throws -> Bool {
+        if failures == 0, openedAfterFailure { try clearFailure() }
+        guard !offlineRoots.isEmpty else { return false }
+        for root in offlineRoots where try engine.checkRoot(root) { return true }
+        return false
+    }
+
+    private var openedAfterFailure: Bool { engine.openProblems.contains { $0.hasPrefix("roundFailed|") } }
+    private func clearFailure() throws { try engine.clearProblem("roundFailed") }
+
+    /// Notes what keeps the watcher from seeing everything; until the next start, the folders are looked at now and then.
+    private func note(_ problems: [WatcherProblem]) throws {
+        for problem in problems {
+            log(problem.message)
+            if case .restarted = problem { continue }
+            rescanAt = rescanAt ?? engine.world.uptimeMilliseconds() + 60_000
+            try engine.report(
+                "watcher", problem.message,
+                "The folders are looked at every minute until then; run 'shoebox sync' to have it done now.")
+        }
+    }
+
+    // MARK: Watching
+
+    /// Starts watching both folders.
+    private func startWatcher() -> WatcherProcess {
+        let configuration = installation.configuration
+        let watcher = WatcherProcess(
+            roots: [configuration.library.text, configuration.shared.text], executable: configuration.watcherPath?.text)
+        let roots: [RootKind] = [.library, .shared]
+        Thread.detachNewThread { [mailbox, activity] in
+            while mailbox.signal == 0 {
+                let report = watcher.nextDirty(timeoutMilliseconds: 3_600_000)
+                if report.isEmpty { continue }
+                activity.update { $0.isBusy = true }
+                mailbox.post { mail in
+                    for (index, directories) in report.dirty where roots.indices.contains(index) {
+                        mail.dirty[roots[index], default: []].formUnion(directories)
+                    }
+                    for index in report.gone where roots.indices.contains(index) {
+                        mail.dirty[roots[index], default: []].insert(.root)
+                    }
+                    if !report.rescan.isEmpty { mail.needsScan = true }
+                    mail.problems += report.problems
+                }
+            }
+        }
+        return watcher
+    }
+
+    /// Watches the container too, in a process of its own, where that can show what others write: on a local file
+    /// system. The thread may hang on a dead mount and hold nothing up.
+    private func watchContainer() {
+        let container = installation.configuration.container
+        let executable = installation.configuration.watcherPath?.text
+        Thread.detachNewThread { [mailbox] in
+            guard MountTable.isLocal(container) else { return }
+            let watcher = WatcherProcess(roots: [container.appending("zones").text], executable: executable)
+            while mailbox.signal == 0 {
+                let report = watcher.nextDirty(timeoutMilliseconds: 3_600_000)
+                if !report.dirty.isEmpty || !report.rescan.isEmpty { mailbox.post { $0.hasHint = true } }
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// When the container is asked for news: often while there are some, ever less often when not, and later still while
+/// it cannot be reached.
+struct PollSchedule: Sendable {
+    private let activeMilliseconds: UInt64
+    private let idleMilliseconds: UInt64
+    /// Quiet polls before it gets slower: half a minute at the default pace.
+    private static let patience = 30
+    private var interval: UInt64
+    private var quietPolls = 0
+    private var quickRounds = 0
+    /// When to ask next (uptime, milliseconds).
+    private(set) var nextPoll: UInt64
+    /// Whether the container could not be reached the last time.
+    private(set) var isOffline = false
+
+    /// A schedule that asks at once.
+    init(_ poll: Configuration.PollMilliseconds, now: UInt64) {
+        activeMilliseconds = UInt64(clamping: max(20, poll.active))
+        idleMilliseconds = UInt64(clamping: max(poll.active, poll.idle))
+        interval = activeMilliseconds
+        nextPoll = now
+    }
+
+    /// Notes what a round came to.
+    ///
+    /// - Parameters:
+    ///   - reached: whether the round tried to reach the container.
+    ///   - tookMilliseconds: how long the round took; a mount that hangs is asked less often.
+    mutating func note(didSomething: Bool, isOffline: Bool, reached: Bool, tookMilliseconds: UInt64, now: UInt64) {
+        if reached, isOffline {
+            interval = self.isOffline ? min(idleMilliseconds, interval &* 2) : activeMilliseconds
+            self.isOffline = true
+            nextPoll = now + max(interval, min(120_000, tookMilliseconds &* 3))
+            return
+        }
+        if reached { self.isOffline = false }
+        if didSomething {
+            quietPolls = 0
+            interval = activeMilliseconds
+            quickRounds += 1
+            // Another round at once, as one step makes the next possible; in the end something must come to rest.
+            guard !self.isOffline else { return }
+            nextPoll = quickRounds <= 50 ? now : now + activeMilliseconds
+            return
+        }
+        quickRounds = 0
+        guard reached else { return }
+        quietPolls += 1
+        if quietPolls > Self.patience { interval = min(idleMilliseconds, interval &* 2) }
+        nextPoll = now + interval
+    }
+}

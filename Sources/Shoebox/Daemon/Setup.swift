@@ -1,0 +1,279 @@
+import Foundation
+import Glibc
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+/// Sets an account up on this machine: configuration, folders, keys, container. Doing it again with the same values
+/// goes on where it was interrupted, and changes nothing when all is done.
+public struct Setup: Sendable {
+    /// The account's label.
+    public var account: String
+    /// The cloud folder, as it was written.
+    public var container: String
+    /// The library folder, as it was written.
+    public var library: String
+    /// The shared folder, as it was written.
+    public var shared: String
+    /// Whether a new container is for everybody on the machines, not for its folder's group.
+    public var isOpen = false
+    /// Whether folders that another replica serves are taken over.
+    public var takesOver = false
+    /// A file that `account export` wrote, or a recovery file, as it was written; nil makes a new account.
+    public var importFile: String?
+
+    /// A setup from the values without which there is none.
+    public init(account: String, container: String, library: String, shared: String) {
+        self.account = account
+        self.container = container
+        self.library = library
+        self.shared = shared
+    }
+
+    /// What was made.
+    public struct Outcome: Sendable {
+        /// The installation.
+        public var installation: Installation
+        /// The account's fingerprint.
+        public var fingerprint: String
+        /// Whether this made the container.
+        public var madeContainer: Bool
+        /// Whether this made the account.
+        public var madeAccount: Bool
+        /// The file that restores the account; nil if it is not here (any more).
+        public var recoveryFile: AbsolutePath?
+    }
+
+    /// Does it.
+    ///
+    /// - Parameter option: the configuration file that an option names.
+    public func run(option: String?) throws -> Outcome {
+        let environment = ConfigurationEnvironment.current()
+        let file = try environment.configurationFile(option: option)
+        let (installation, isNew) = try configuration(at: file, environment)
+        let configuration = installation.configuration
+        try makeContainerFolder(configuration)
+        try makeFolder(configuration.library)
+        try makeFolder(configuration.shared)
+        if isNew { try refuseOverlap(installation) }
+        let state = installation.state
+        try state.make()
+        let lock = try LibraryLock.acquire(state)
+        defer { lock.release() }
+        let world = installation.world()
+        let store = try Store(path: state.database.text)
+        let isBound = try store.read { db in try db.metaText("container") } != nil
+        let madeContainer = isBound ? false : try openOrMakeContainer(world, configuration)
+        let madeAccount = try makeIdentity(state, world)
+        let engine = try installation.makeEngine(store)
+        try engine.setUp(host: ProcessInfo.processInfo.hostName, takeOver: takesOver)
+        // Last: what is written down works. Until then everything above can be done again.
+        if isNew { try configuration.save(to: file) }
+        let recovery = state.recoveryFile(account: configuration.account)
+        return Outcome(
+            installation: installation, fingerprint: engine.identity.account.fingerprint, madeContainer: madeContainer,
+            madeAccount: madeAccount, recoveryFile: access(recovery.text, F_OK) == 0 ? recovery : nil)
+    }
+
+    // MARK: Configuration
+
+    private func configuration(
+        at file: AbsolutePath, _ environment: ConfigurationEnvironment
+    ) throws -> (Installation, isNew: Bool) {
+        if let reason = Configuration.reasonAgainst(label: account) {
+            throw RequestError(64, "The account '\(account)' \(reason).", "Choose a short name, such as alice.")
+        }
+        let here = environment.currentDirectory
+        let wanted = (
+            container: here.appending(container), library: here.appending(library), shared: here.appending(shared)
+        )
+        if access(file.text, F_OK) == 0 {
+            let existing = try Configuration.load(file, environment: environment)
+            for (key, old, new) in [
+                ("account", existing.account, account), ("container", existing.container.text, wanted.container.text),
+                ("library", existing.library.text, wanted.library.text),
+                ("shared", existing.shared.text, wanted.shared.text),
+            ] where old != new {
+                throw RequestError(
+                    ExitCode.failed, "\(file) is set up already, with \"\(key)\": \"\(old)\", not \"\(new)\".",
+                    "Edit that file to move a folder, or write --config with another file for another account.")
+            }
+            return (Installation(configuration: existing, file: file, environment: environment), false)
+        }
+        guard let state = environment.state(of: account) else {
+            throw RequestError(
+                ExitCode.failed, "HOME is not set, so there is no place for the keys.", "Set HOME or XDG_STATE_HOME.")
+        }
+        var configuration = Configuration(
+            account: account, container: wanted.container, library: wanted.library, shared: wanted.shared, state: state)
+        if isOpen { configuration.mode = .open }
+        return (Installation(configuration: configuration, file: file, environment: environment), true)
+    }
+
+    /// The check that reading the file would do, before it is written.
+    private func refuseOverlap(_ installation: Installation) throws {
+        _ = try Configuration.parse(
+            installation.configuration.encoded(withDefaults: true), file: installation.file,
+            environment: installation.environment, resolve: { Installation.resolved($0) ?? $0 })
+    }
+
+    // MARK: Folders
+
+    private func makeFolder(_ path: AbsolutePath) throws {
+        do {
+            try FileManager.default.createDirectory(atPath: path.text, withIntermediateDirectories: true)
+        } catch {
+            throw RequestError(
+                ExitCode.failed, "The folder \(path) cannot be made: \(error.localizedDescription)",
+                "Check that its disk is mounted, and the permissions of the folder above it.")
+        }
+    }
+
+    /// Makes the container's folder if only that is missing: a whole path that is missing is more likely a mount that is
+    /// not there.
+    private func makeContainerFolder(_ configuration: Configuration) throws {
+        let path = configuration.container
+        var status = stat()
+        if stat(path.text, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw RequestError(ExitCode.failed, "\(path) is not a folder.", "Choose another cloud folder.")
+            }
+            return
+        }
+        guard stat(path.parent.text, &status) == 0 else {
+            throw RequestError(
+                ExitCode.offline, "The cloud folder \(path) is not there, nor is the folder above it.",
+                "Mount it, or make it.")
+        }
+        let mode: mode_t = configuration.mode == .open ? 0o3777 : 0o3770
+        guard mkdir(path.text, mode) == 0 || errno == EEXIST else {
+            throw RequestError(
+                ExitCode.failed, "The cloud folder \(path) cannot be made: \(String(cString: strerror(errno)))",
+                "Make it, or choose another one.")
+        }
+        // As far as the file system lets it; the umask has taken something away.
+        _ = chmod(path.text, mode)
+    }
+
+    /// Opens the container, or makes one in an empty folder; whether it was made.
+    private func openOrMakeContainer(_ world: World, _ configuration: Configuration) throws -> Bool {
+        try tryOut(world, configuration.container)
+        do {
+            try openContainer(world)
+            return false
+        } catch let error as CloudError {
+            guard error.code == .notAContainer else { throw error }
+        }
+        do {
+            try makeContainer(world, configuration)
+            return true
+        } catch let error as CloudError {
+            guard error.code == .containerExists else { throw error }
+        }
+        // Somebody else made it in between.
+        try openContainer(world)
+        return false
+    }
+
+    // Not with the type of its error: a compiler of today fails on it.
+    private func openContainer(_ world: World) throws { _ = try Container.open(mount: world.mount) }
+
+    private func makeContainer(_ world: World, _ configuration: Configuration) throws {
+        _ = try Container.create(
+            mount: world.mount, mode: configuration.mode == .open ? .open : .group,
+            nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+    }
+
+    /// Writes, lists, reads and removes a small file: what every later step needs.
+    private func tryOut(_ world: World, _ path: AbsolutePath) throws {
+        let isGood: Bool
+        do { isGood = try writesAndReads(world) } catch let error as FileError {
+            let remedy =
+                error.code == .denied
+                ? "You need to be allowed to write there: ask for its group ('chgrp', 'chmod g+rws'), or for a writable export."
+                : "Check that the cloud folder is mounted and works."
+            throw RequestError(
+                error.code == .offline || error.code == .timedOut ? ExitCode.offline : ExitCode.failed,
+                "The cloud folder \(path) cannot be used: \(error.description)", remedy)
+        }
+        guard isGood else {
+            throw RequestError(
+                ExitCode.failed, "What is written into the cloud folder \(path) is not there afterwards.",
+                "This mount can't hold a container; run 'shoebox init' with a folder on another one.")
+        }
+    }
+
+    private func writesAndReads(_ world: World) throws -> Bool {
+        let mount = world.mount
+        guard let probe = MountPath("probe-" + encodeHex(world.randomBytes(8))) else { return false }
+        let content = world.randomBytes(64)
+        try mount.publish(probe, content)
+        let names = try mount.list(.root)
+        let found = try mount.read(probe, from: 0, maxBytes: 4096)
+        try mount.remove(probe)
+        return names.contains(probe.last) && found == content
+    }
+
+    // MARK: Keys
+
+    /// Makes the keys, or takes those of a file; whether a new account was made.
+    private func makeIdentity(_ state: StateDirectory, _ world: World) throws -> Bool {
+        if let existing = try state.readIdentity() {
+            guard existing.label == account else {
+                throw RequestError(
+                    ExitCode.failed, "\(state.path) holds the keys of '\(existing.label)', not of '\(account)'.",
+                    "Use that name, or write another \"state\" into the configuration.")
+            }
+            return false
+        }
+        let host = ProcessInfo.processInfo.hostName
+        if let importFile {
+            let identity = try imported(importFile, world, deviceLabel: host)
+            try state.save(identity)
+            return false
+        }
+        let made = try Identity.create(
+            label: account, deviceLabel: host, nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+        // First what restores the account: an account without it must never be.
+        try LocalFile.replace(state.recoveryFile(account: account), with: made.recoveryFile)
+        try state.save(made.identity)
+        return true
+    }
+
+    private func imported(_ text: String, _ world: World, deviceLabel: String) throws -> Identity {
+        let path = ConfigurationEnvironment.current().currentDirectory.appending(text)
+        guard let bytes = try LocalFile.read(path, maxBytes: 16 << 20) else {
+            throw RequestError(ExitCode.notFound, "There is no file \(path).", "Check the path.")
+        }
+        guard let identity = (try? Identity(serialized: bytes)) ?? restored(bytes, world, deviceLabel) else {
+            throw RequestError(
+                ExitCode.failed, "\(path) is neither an exported account nor a recovery file.",
+                "Write one with 'shoebox account export FILE' on a device of the account.")
+        }
+        guard identity.label == account else {
+            throw RequestError(
+                ExitCode.failed, "\(path) belongs to the account '\(identity.label)', not to '\(account)'.",
+                "Write --account \(identity.label).")
+        }
+        return identity
+    }
+}
+
+extension Setup {
+    private func restored(_ bytes: [UInt8], _ world: World, _ deviceLabel: String) -> Identity? {
+        try? Identity.restored(
+            fromRecoveryFile: bytes, deviceLabel: deviceLabel, nowMilliseconds: world.nowMilliseconds(),
+            randomBytes: world.randomBytes)
+    }
+}
+
+extension Installation {
+    /// Writes what a second device of the account is set up with: `init --import FILE`. Secret.
+    public func exportAccount(to file: AbsolutePath) throws {
+        let world = world()
+        let second = try identity().makeSecondDevice(
+            nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+        try LocalFile.create(file, with: try second.identity.serialized())
+    }
+}

@@ -1,0 +1,153 @@
+import GRDB
+public import ShoeboxModel
+import ShoeboxStore
+
+/// One transaction of the history: what changed at once, and who brought it.
+public struct HistoryEntry: Sendable {
+    /// One changed record.
+    public struct Item: Sendable {
+        /// The record.
+        public var record: RecordID
+        /// Its kind.
+        public var type: RecordType
+        /// `set`, `delete` or `moved`.
+        public var action: String
+        /// The fields that were set, with their new values; contents by size and hash.
+        public var fields: [(key: String, value: String)]
+        /// Whose change it is.
+        public var account: String
+        /// Whether it counts: `pending`, `accepted` or `refused`.
+        public var standing: String
+        /// Whether the engine derived it.
+        public var isDerived: Bool
+    }
+
+    /// The token: reading on from it gives what came after.
+    public var token: Int64
+    /// When, milliseconds since 1970.
+    public var timeMilliseconds: UInt64
+    /// What brought it: `watcher`, `scan`, `cli`, `fetch:<zone>`, ….
+    public var author: String
+    /// What changed.
+    public var items: [Item]
+
+    /// As `--json` prints it.
+    public var json: JSONObject {
+        [
+            "token": .integer(token), "time": StatusText.json(time: timeMilliseconds), "author": .string(author),
+            "changes": .array(
+                items.map { item in
+                    .object([
+                        "record": .string(item.record.name.description), "zone": .string(item.record.zone.description),
+                        "type": .string(item.type.rawValue), "action": .string(item.action),
+                        "fields": .object(
+                            JSONObject(item.fields.map { JSONObject.Member($0.key, .string($0.value)) })),
+                        "account": .string(item.account), "standing": .string(item.standing),
+                        "isDerived": .bool(item.isDerived),
+                    ])
+                }),
+        ]
+    }
+}
+
+extension TreeListing {
+    /// The history after a token, oldest first, up to about `limit` changes, whole transactions only.
+    public func history(after token: Int64, limit: Int = 10_000) throws -> [HistoryEntry] {
+        try engine.store.read { db in
+            var stored = try db.history(after: token, limit: limit)
+            if stored.count == limit, let last = stored.last?.token {
+                if stored.first?.token == last {
+                    stored = try db.history(after: last - 1, limit: .max).filter { $0.token == last }
+                } else {
+                    stored.removeAll { $0.token == last }
+                }
+            }
+            var result: [HistoryEntry] = []
+            for change in stored {
+                if result.last?.token != change.token {
+                    let row = try Row.fetchOne(
+                        db, sql: "SELECT time, author FROM historyTransaction WHERE token = ?",
+                        arguments: [change.token])
+                    result.append(
+                        HistoryEntry(
+                            token: change.token, timeMilliseconds: UInt64(bitPattern: (row?["time"] as Int64?) ?? 0),
+                            author: row?["author"] ?? "", items: []))
+                }
+                result[result.count - 1].items.append(item(change))
+            }
+            return result
+        }
+    }
+
+    private func item(_ stored: StoredChange) -> HistoryEntry.Item {
+        let control = engine.zones[stored.zone]?.control
+        var fields: [(key: String, value: String)] = []
+        let action: String
+        switch stored.change.action {
+        case .set(let values):
+            action = "set"
+            fields = values.sorted { $0.key < $1.key }.map { ($0.key.rawValue, $0.value.displayText) }
+        case .delete: action = "delete"
+        case .moved: action = "moved"
+        }
+        let standing =
+            switch stored.standing {
+            case .pending: "pending"
+            case .accepted: "accepted"
+            case .refused: "refused"
+            }
+        return HistoryEntry.Item(
+            record: RecordID(zone: stored.zone, name: stored.change.record), type: stored.change.type, action: action,
+            fields: fields,
+            account: control.map { engine.name(of: stored.change.author, in: $0) } ?? stored.change.author.fingerprint,
+            standing: standing, isDerived: stored.change.isDerived)
+    }
+
+    /// All tags of all zones: title, and how many photos have it.
+    public func tags() throws -> [(title: String, photos: Int)] {
+        try engine.store.read { db in
+            var counts: [String: (title: String, photos: Set<RecordID>)] = [:]
+            for zone in engine.zones.values.sorted(by: { $0.id < $1.id }) where zone.row.state == .active {
+                let titles = try engine.tagTitles(in: zone.id, db)
+                for title in titles.values.sorted() {
+                    let key = title.lowercased()
+                    if counts[key] == nil { counts[key] = (title, []) }
+                }
+                for join in try db.records(of: .photoTag, in: zone.id) {
+                    guard let tag = join.parent, let title = titles[tag], let photo = join.subject else { continue }
+                    counts[title.lowercased()]?.photos.insert(RecordID(zone: zone.id, name: photo))
+                }
+            }
+            return counts.values.map { ($0.title, $0.photos.count) }.sorted { $0.0 < $1.0 }
+        }
+    }
+
+    /// The shares of the account, by title.
+    public func shares(includesEnded: Bool) throws -> [ShareSummary] {
+        try engine.store.read { db in try ShareSummary.all(engine, db, includesEnded: includesEnded) }
+    }
+
+    /// A share by its id, the start of its id, or its title.
+    ///
+    /// - Throws: `RequestError` with `ExitCode.notFound`.
+    public func share(named text: String) throws -> ShareSummary {
+        let zone = try engine.zoneNamed(text, mine: nil)
+        return try engine.store.read { db in try ShareSummary(zone, engine: engine, db) }
+    }
+
+    /// A file of a container as JSON, opened with the keys that this account has.
+    ///
+    /// - Throws: `RequestError` if it can't be read; `CloudError` if it is no file of a container.
+    public func inspect(_ file: AbsolutePath) throws -> JSONValue {
+        guard let bytes = try LocalFile.read(file, maxBytes: 256 << 20) else {
+            throw RequestError(ExitCode.notFound, "There is no file \(file).", "Check the path.")
+        }
+        var best = try inspectFile(bytes, nil)
+        for zone in engine.zones.values.sorted(by: { $0.id < $1.id }) {
+            // A key of another zone does not open it; that is no damage.
+            guard let opened = try? inspectFile(bytes, zone.keyring) else { continue }
+            if opened.utf8.count > best.utf8.count { best = opened }
+        }
+        return try JSONText.parse(best)
+    }
+}

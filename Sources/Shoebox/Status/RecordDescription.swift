@@ -1,0 +1,152 @@
+import GRDB
+public import ShoeboxModel
+import ShoeboxStore
+
+/// Everything about one file or folder, as `show` prints it.
+public struct RecordDescription: Sendable {
+    /// What a list shows of it.
+    public var entry: TreeEntry
+    /// SHA-256 of the content; nil for a folder.
+    public var contentHash: Digest32?
+    /// Every account's rating, by label.
+    public var ratings: [(account: String, value: Int)]
+    /// Who can see it, with what they may do.
+    public var audience: [(account: String, permission: Permission)]
+    /// Values of others that nobody has decided between.
+    public var conflicts: [ConflictDescription]
+    /// Changes of this record that others can't see yet.
+    public var pendingChanges: Int
+
+    /// As `--json` prints it.
+    public var json: JSONObject {
+        var object = entry.json
+        object["contentHash"] = contentHash.map { .string($0.description) } ?? .null
+        object["ratings"] = .array(
+            ratings.map { .object(["account": .string($0.account), "value": .integer(Int64($0.value))]) })
+        object["custom"] = .object(
+            JSONObject(
+                entry.details.custom.sorted { $0.key < $1.key }.map { key, text in
+                    JSONObject.Member(key, (try? JSONText.parse(text)) ?? .string(text))
+                }))
+        object["audience"] = .array(
+            audience.map {
+                .object(["account": .string($0.account), "permission": .string($0.permission.rawValue)])
+            })
+        object["conflicts"] = .array(conflicts.map { .object($0.json) })
+        object["pendingChanges"] = .integer(Int64(pendingChanges))
+        return object
+    }
+}
+
+/// One value of a field that another one won over although neither knew of the other.
+public struct ConflictDescription: Sendable {
+    /// Where the record is shown; nil for nowhere.
+    public var path: String?
+    /// The record.
+    public var id: RecordID
+    /// The field.
+    public var field: String
+    /// The value that shows.
+    public var shown: String
+    /// The value that does not.
+    public var other: String
+    /// Who wrote the other value.
+    public var author: String
+    /// When, milliseconds since 1970, by the author's clock.
+    public var timeMilliseconds: UInt64
+
+    /// As `--json` prints it.
+    public var json: JSONObject {
+        [
+            "path": path.map(JSONValue.string) ?? .null, "record": .string(id.name.description),
+            "zone": .string(id.zone.description), "field": .string(field), "shown": .string(shown),
+            "other": .string(other), "author": .string(author), "time": StatusText.json(time: timeMilliseconds),
+        ]
+    }
+}
+
+extension TreeListing {
+    /// Everything about one file or folder.
+    ///
+    /// - Throws: `RequestError` with `ExitCode.notFound` if nothing is known of the path.
+    public func description(of reference: PathReference) throws -> RecordDescription {
+        guard let entry = try entries(at: reference).first, entry.reference == reference else {
+            throw RequestError(
+                ExitCode.notFound, "That is a watched folder itself, not something in it.",
+                "Name a file or folder in it.")
+        }
+        return try engine.store.read { db in
+            let zone = engine.zones[entry.id.zone]
+            var audience: [(account: String, permission: Permission)] = []
+            if let control = zone?.control {
+                audience.append((engine.name(of: control.owner, in: control), .readWrite))
+                for account in control.readers.subtracting([control.owner]).sorted() {
+                    audience.append((engine.name(of: account, in: control), control.permission(of: account)))
+                }
+                if control.publicPermission > .none {
+                    audience.append(("everyone with the link", control.publicPermission))
+                }
+            }
+            return RecordDescription(
+                entry: entry, contentHash: try db.base(entry.id)?.contentHash,
+                ratings: entry.details.ratings.sorted { $0.key < $1.key }.map { account, value in
+                    (zone.map { engine.name(of: account, in: $0.control) } ?? account.fingerprint, value)
+                }, audience: audience, conflicts: try engine.conflicts(of: entry.id, path: entry.path, db),
+                pendingChanges: try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM change WHERE zone = ? AND record = ? AND state = 0",
+                    arguments: [entry.id.zone.data, entry.id.name.data]) ?? 0)
+        }
+    }
+
+    /// Every value that lost to another one although neither knew of the other, and that nobody has decided on.
+    public func conflicts() throws -> [ConflictDescription] {
+        try engine.store.read { db in
+            try db.conflictedRecords().flatMap { row -> [ConflictDescription] in
+                let root = engine.zones[row.id.zone]?.row.root ?? .library
+                let path = try db.basePath(of: row.id, top: [engine.top(root)]).map { engine.display($0, root) }
+                return try engine.conflicts(of: row.id, path: path, db)
+            }.sorted { ($0.path ?? "", $0.field, $0.other) < ($1.path ?? "", $1.field, $1.other) }
+        }
+    }
+}
+
+extension Engine {
+    /// An account as a person knows it.
+    func name(of account: AccountID, in control: Control) -> String {
+        if account == self.account { return settings.label }
+        if account == control.owner { return control.ownerLabel }
+        return control.participants[account]?.label ?? account.fingerprint
+    }
+
+    fileprivate func conflicts(of id: RecordID, path: String?, _ db: Database) throws -> [ConflictDescription] {
+        guard let state = try db.state(of: id) else { return [] }
+        let control = zones[id.zone]?.control
+        return state.fields.sorted { $0.key < $1.key }.flatMap { key, field in
+            field.losers.map { loser in
+                ConflictDescription(
+                    path: path, id: id, field: key.rawValue, shown: field.winner?.value.displayText ?? "",
+                    other: loser.value.displayText,
+                    author: control.map { name(of: loser.author, in: $0) } ?? loser.author.fingerprint,
+                    timeMilliseconds: loser.timestamp.wallMilliseconds)
+            }
+        }
+    }
+}
+
+extension Value {
+    /// The value as a person reads it; bytes and contents by their size and hash.
+    var displayText: String {
+        switch self {
+        case .null: ""
+        case .boolean(let flag): flag ? "yes" : "no"
+        case .integer(let number): String(number)
+        case .number(let number): "\(number)"
+        case .text(let text): text
+        case .bytes(let bytes): "\(bytes.count) bytes"
+        case .name(let name): name.description
+        case .reference(let name): name.description
+        case .asset(let asset): "\(asset.size) bytes, SHA-256 \(asset.contentHash)"
+        case .list(let values): values.map(\.displayText).joined(separator: ", ")
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import GRDB
+public import ShoeboxCloud
+public import ShoeboxModel
+public import ShoeboxStore
+
+/// One share as a list shows it.
+public struct ShareSummary: Sendable {
+    /// The zone.
+    public var id: ZoneID
+    /// The title.
+    public var title: String
+    /// The owner's label.
+    public var owner: String
+    /// The owner's fingerprint.
+    public var ownerFingerprint: String
+    /// How this account takes part.
+    public var role: Role
+    /// What this account may do.
+    public var permission: Permission
+    /// How this account stands to it.
+    public var state: ZoneRow.State
+    /// Whether it is sealed.
+    public var isSealed: Bool
+    /// What people may do who were not invited.
+    public var publicPermission: Permission
+    /// Where it is shown: `library/…` or `shared/…`; nil while it is nowhere.
+    public var path: String?
+    /// How many photos are in it.
+    public var photos: Int
+    /// What is on its way.
+    public var pending: PendingCounts
+    /// As of when the share is known, milliseconds since 1970; 0 for never.
+    public var asOf: UInt64
+    /// Everyone ever invited, by label.
+    public var participants: [Participant]
+    /// The link that leads to it; nil before the container was reached.
+    public var link: String?
+}
+
+extension ShareSummary {
+    init(_ zone: ZoneInfo, engine: Engine, _ db: Database) throws {
+        let control = zone.control
+        id = zone.id
+        title = control.title
+        owner = control.ownerLabel
+        ownerFingerprint = control.owner.fingerprint
+        role = zone.row.isMine ? .owner : control.participants[engine.account]?.role ?? .participant
+        permission = control.permission(of: engine.account)
+        state = zone.row.state
+        isSealed = control.isSealed
+        publicPermission = control.publicPermission
+        let mount = RecordID(zone: zone.id, name: .zoneRoot)
+        path = try db.basePath(of: mount, top: [engine.top(zone.row.root)]).flatMap { path in
+            try db.base(mount) == nil ? nil : engine.display(path, zone.row.root)
+        }
+        photos =
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM record WHERE zone = ? AND live = 1 AND type = 'Photo'",
+                arguments: [zone.id.data]) ?? 0
+        pending = try PendingCounts(db, replica: engine.replica, zone: zone.id)
+        asOf = zone.row.asOf
+        participants = control.participants.values.sorted { ($0.label, $0.account) < ($1.label, $1.account) }
+        link = try db.metaText("container").map {
+            ShareLink(container: $0, zone: zone.id, ownerFingerprint: control.owner.fingerprint).description
+        }
+    }
+
+    /// All shares, by title; those that were left or have ended only if asked for.
+    static func all(_ engine: Engine, _ db: Database, includesEnded: Bool) throws -> [ShareSummary] {
+        try engine.zones.values
+            .filter { $0.row.kind == .share && (includesEnded || [.active, .leaveOffered].contains($0.row.state)) }
+            .map { try ShareSummary($0, engine: engine, db) }
+            .sorted { ($0.title, $0.id) < ($1.title, $1.id) }
+    }
+
+    /// As `--json` prints it.
+    public var json: JSONObject {
+        [
+            "id": .string(id.description), "title": .string(title), "owner": .string(owner),
+            "ownerFingerprint": .string(ownerFingerprint), "role": .string(role.rawValue),
+            "permission": .string(permission.rawValue), "state": .string(state.rawValue),
+            "isSealed": .bool(isSealed), "public": .string(publicPermission.rawValue),
+            "path": path.map(JSONValue.string) ?? .null, "photos": .integer(Int64(photos)),
+            "pendingPush": .integer(Int64(pending.push)), "pendingFetch": .integer(Int64(pending.fetch)),
+            "pendingApply": .integer(Int64(pending.apply)), "asOf": StatusText.json(time: asOf),
+        ]
+    }
+
+    /// As `share show --json` prints it.
+    public var detailedJSON: JSONObject {
+        var object = json
+        object["link"] = link.map(JSONValue.string) ?? .null
+        object["participants"] = .array(
+            participants.map { participant in
+                .object([
+                    "account": .string(participant.label), "fingerprint": .string(participant.account.fingerprint),
+                    "role": .string(participant.role.rawValue), "permission": .string(participant.permission.rawValue),
+                    "status": .string(participant.status.rawValue),
+                ])
+            })
+        return object
+    }
+
+    /// As a list for people shows it.
+    public var line: String {
+        var parts = [title, "\(photos) photos", "from \(owner)", permission.rawValue]
+        if state != .active { parts.append(state.rawValue) }
+        if let path { parts.append(path) }
+        return parts.joined(separator: "  ")
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Shoebox
+import ShoeboxModel
+
+struct HistoryCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "List what changed, who changed it, and what brought it.",
+        discussion: """
+            Example:
+              shoebox history --since 120 --json
+
+            The token at the end is where to read on from the next time.
+            """)
+
+    @Option(help: ArgumentHelp("Only what came after this token.", valueName: "token")) var since: Int64 = 0
+    @OptionGroup var common: CommonOptions
+
+    func execute(_ output: Output) throws -> Int32 {
+        let entries = try TreeListing(try installation()).history(after: since)
+        let token = entries.last?.token ?? since
+        var lines: [String] = []
+        if !common.json {
+            for entry in entries {
+                lines.append("\(entry.token)  \(StatusText.local(entry.timeMilliseconds))  \(entry.author)")
+                for item in entry.items {
+                    let name = item.fields.first { $0.key == "name" || $0.key == "title" }?.value
+                    let fields = item.fields.map(\.key).joined(separator: ", ")
+                    lines.append(
+                        "    \(item.action) \(item.type) \(name ?? item.record.name.description)"
+                            + (fields.isEmpty ? "" : " (\(fields))") + " by \(item.account)"
+                            + (item.standing == "accepted" ? "" : ", \(item.standing)"))
+                }
+            }
+            lines.append("token: \(token)")
+        }
+        output.result(
+            ["token": .integer(token), "transactions": .array(entries.map { .object($0.json) })], lines: lines)
+        return 0
+    }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import Shoebox
+import ShoeboxModel
+
+struct ShareListCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the shares.",
+        discussion: """
+            Example:
+              shoebox share list
+            """)
+
+    @Flag(help: "Also those that were left or have ended.") var all = false
+    @OptionGroup var common: CommonOptions
+
+    func execute(_ output: Output) throws -> Int32 {
+        let shares = try TreeListing(try installation()).shares(includesEnded: all)
+        output.result(
+            ["shares": .array(shares.map { .object($0.json) })],
+            lines: shares.isEmpty ? ["no shares"] : shares.map(\.line))
+        return 0
+    }
+}
+
+struct ShareShowCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a share and who takes part in it.",
+        discussion: """
+            Example:
+              shoebox share show Summer
+            """)
+
+    @Argument(help: "The share: its title or id.") var share: String
+    @OptionGroup var common: CommonOptions
+
+    func execute(_ output: Output) throws -> Int32 {
+        let share = try TreeListing(try installation()).share(named: share)
+        var lines = [share.line, "id: \(share.id)"]
+        if let link = share.link { lines.append("link: \(link)") }
+        lines.append("owner: \(share.owner) (\(share.ownerFingerprint))")
+        for participant in share.participants {
+            lines.append(
+                "\(participant.role.rawValue): \(participant.label) (\(participant.account.fingerprint)), "
+                    + "\(participant.permission.rawValue), \(participant.status.rawValue)")
+        }
+        if share.publicPermission > .none { lines.append("everyone with the link: \(share.publicPermission.rawValue)") }
+        output.result(share.detailedJSON, lines: lines)
+        return 0
+    }
+}
+
+struct ShareLinkCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "link",
+        abstract: "Print the link that leads to a share. It is no secret.",
+        discussion: """
+            Example:
+              shoebox share link Summer
+            """)
+
+    @Argument(help: "The share: its title or id.") var share: String
+    @OptionGroup var common: CommonOptions
+
+    func execute(_ output: Output) throws -> Int32 {
+        let found = try TreeListing(try installation()).share(named: share)
+        guard let link = found.link else {
+            throw RequestError(
+                ExitCode.offline, "The container was never reached, so there is no link yet.", "Run 'shoebox sync'.")
+        }
+        output.result(["id": .string(found.id.description), "link": .string(link)], lines: [link])
+        return 0
+    }
+}

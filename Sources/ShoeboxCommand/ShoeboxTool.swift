@@ -1,0 +1,26 @@
+import ArgumentParser
+
+/// The command line. What it prints and its exit codes are a contract, see `Documentation/CommandLine.md`.
+@main
+struct ShoeboxTool: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shoebox",
+        abstract: "Shares photos through any folder that several people can reach.",
+        discussion: """
+            Example:
+              shoebox init --account alice --container /mnt/photos --library ~/Pictures/Mine --shared ~/Pictures/Shared
+              shoebox run &
+              shoebox share create ~/Pictures/Mine/Lake --title Summer
+              shoebox share invite Summer bob
+
+            Exit codes: 0 done, 1 failed, 3 done except for what is reported, 10 no such share or path, 11 busy,
+            12 not permitted, 13 offline, 64 wrong usage.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            InitCommand.self, RunCommand.self, SyncCommand.self, StatusCommand.self, ListCommand.self,
+            ShowCommand.self, ShareCommand.self, AcceptCommand.self, TagCommand.self, RateCommand.self,
+            CaptionCommand.self, HistoryCommand.self, ConflictsCommand.self, TrashCommand.self, RestoreCommand.self,
+            AccountCommand.self, InspectCommand.self,
+        ])
+}

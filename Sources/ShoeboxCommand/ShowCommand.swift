@@ -1,0 +1,35 @@
+import ArgumentParser
+import Shoebox
+import ShoeboxModel
+
+struct ShowCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show everything about one photo, file or folder, and who can see it.",
+        discussion: """
+            Example:
+              shoebox show ~/Pictures/Mine/Lake/IMG_1.jpg
+            """)
+
+    @Argument(help: "A file or folder in the library or shared folder.") var path: String
+    @OptionGroup var common: CommonOptions
+
+    func execute(_ output: Output) throws -> Int32 {
+        let installation = try installation()
+        let shown = try TreeListing(installation).description(of: try installation.reference(path))
+        var lines = [shown.entry.line, "record: \(shown.entry.id.name)"]
+        lines.append("share: \(shown.entry.share ?? "none")")
+        for rating in shown.ratings { lines.append("rated \(rating.value) by \(rating.account)") }
+        lines.append(
+            "seen by: " + shown.audience.map { "\($0.account) (\($0.permission.rawValue))" }.joined(separator: ", "))
+        if shown.pendingChanges > 0 { lines.append("\(shown.pendingChanges) changes are not sent yet") }
+        lines += shown.conflicts.map(\.line)
+        output.result(shown.json, lines: lines)
+        return 0
+    }
+}
+
+extension ConflictDescription {
+    /// As a list for people shows it.
+    var line: String { "\(path ?? id.name.description): \(field) is '\(shown)'; \(author) wrote '\(other)'" }
+}
