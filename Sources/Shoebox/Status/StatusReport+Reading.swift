@@ -72,7 +72,7 @@ extension StatusReport {
         if pending.fetch > 0 { counts.append("\(pending.fetch) to fetch") }
         if pending.apply > 0 { counts.append("\(pending.apply) to write into the folders") }
         if pending.requests > 0 { counts.append("\(pending.requests) commands to do") }
-        if isSettling { counts.append("files being looked at") }
+        if isSettling { counts.append(asOf == 0 ? "a first look at the folders" : "files being looked at") }
         if !counts.isEmpty { result.append("pending: " + counts.joined(separator: ", ")) }
         result.append(daemon.map { "daemon: process \($0)" } ?? "no daemon is running: 'shoebox run' starts it")
         for share in shares {

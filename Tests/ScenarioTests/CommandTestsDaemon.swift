@@ -1,0 +1,102 @@
+import Foundation
+import ShoeboxModel
+import Testing
+
+/// The daemon as a process, beside commands.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct CommandDaemonTests {
+    @Test func `a second start says which process runs and ends with 11`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        let daemon = try alice.startDaemon()
+        let second = try alice.run(["run"])
+        #expect(second.code == 11)
+        #expect(second.errors.contains("\(daemon.processIdentifier)"))
+        #expect(try alice.initialize().code == 11, "init needs the lock too")
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `a signal ends the daemon with 0, and gives the lock back`(signal: Int32) throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        let daemon = try alice.startDaemon()
+        kill(daemon.processIdentifier, signal)
+        try alice.wait("the daemon ends") { !daemon.isRunning }
+        #expect(daemon.terminationReason == .exit)
+        #expect(daemon.terminationStatus == 0)
+        #expect(try alice.status()["daemon"] == .null)
+        _ = try alice.startDaemon()
+    }
+
+    @Test func `after a kill the next start goes on`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        for number in 0..<3 {
+            let daemon = try alice.startDaemon()
+            try alice.drop("photo \(number)", at: alice.library + "/\(number).jpg")
+            kill(daemon.processIdentifier, SIGKILL)
+            daemon.waitUntilExit()
+        }
+        _ = try alice.startDaemon()
+        try alice.wait("all is in sync") {
+            let paths = try alice.run(["list", "--json"]).json["entries"]?.array?.compactMap {
+                $0.object?["path"]?.text
+            }
+            return try paths == ["library/0.jpg", "library/1.jpg", "library/2.jpg"]
+                && alice.status()["state"]?.text == "inSync"
+        }
+    }
+
+    @Test func `two daemons pass on photos, tags and deletions`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        let bob = try place.person("bob")
+        _ = try alice.startDaemon()
+        _ = try bob.startDaemon()
+        try alice.drop("one", at: alice.library + "/Lake/one.jpg")
+        try alice.must("share", "create", "library/Lake", "--title", "Summer")
+        try alice.must("share", "invite", "Summer", "bob", "--permission", "readWrite")
+        try bob.must("accept", "--all-pending")
+        let copy = bob.shared + "/alice/Summer/one.jpg"
+        try bob.wait("the photo is there") { bob.text(copy) == "one" }
+        try bob.must("tag", "add", copy, "swim")
+        try alice.wait("the tag is there") {
+            alice.text(alice.library + "/Lake/one.jpg.json")?.contains("\"swim\"") == true
+        }
+        try bob.drop("two", at: bob.shared + "/alice/Summer/two.jpg")
+        try alice.wait("bob's photo is there") { alice.text(alice.library + "/Lake/two.jpg") == "two" }
+        try FileManager.default.removeItem(atPath: alice.library + "/Lake/one.jpg")
+        try bob.wait("the deletion is there") { bob.text(copy) == nil }
+        let trash = try bob.must("trash", "list", "--json").json["entries"]?.array ?? []
+        #expect(trash.contains { $0.object?["path"]?.text == "shared/alice/Summer/one.jpg" })
+        try alice.must("sync")
+        try bob.wait("bob is in sync") { try bob.status()["state"]?.text == "inSync" }
+    }
+
+    @Test func `a container that comes back heals by itself`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        _ = try alice.startDaemon()
+        try alice.wait("in sync at first") { try alice.status()["state"]?.text == "inSync" }
+        try FileManager.default.moveItem(atPath: alice.container, toPath: place.path + "/away")
+        try alice.wait("status says offline") { try alice.status()["state"]?.text == "offline" }
+        try alice.drop("one", at: alice.library + "/one.jpg")
+        try alice.wait("the photo is taken all the same") { try alice.status()["pendingPush"]?.integer ?? 0 > 0 }
+        #expect(try alice.run(["sync"]).code == 13)
+        try FileManager.default.moveItem(atPath: place.path + "/away", toPath: alice.container)
+        try alice.wait("in sync again") { try alice.status()["state"]?.text == "inSync" }
+    }
+
+    @Test func `a library that is gone is offline, and not deleted`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.drop("one", at: alice.library + "/one.jpg")
+        _ = try alice.startDaemon()
+        try alice.wait("in sync at first") { try alice.status()["state"]?.text == "inSync" }
+        try FileManager.default.moveItem(atPath: alice.library, toPath: alice.home + "/away")
+        try alice.wait("status says offline") { try alice.status()["state"]?.text == "offline" }
+        try FileManager.default.moveItem(atPath: alice.home + "/away", toPath: alice.library)
+        try alice.wait("in sync again") { try alice.status()["state"]?.text == "inSync" }
+        #expect(try alice.must("list", "--json").json["entries"]?.array?.count == 1)
+    }
+}
