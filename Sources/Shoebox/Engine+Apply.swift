@@ -52,6 +52,7 @@ extension Engine {
         outcome.derived += try writeDerivedNames(scope.layout.derivedNames, placements: scope.placements)
         try settleBase(scope, failed: failed, root: root)
         try writeSidecars(for: dirty.filter { !failed.contains($0.id) }, root: root, outcome: &outcome)
+        try writeTagFiles(for: dirty, root: root, outcome: &outcome)
         outcome.waiting = failed.count
         try store.write { db in
             try db.clearDirty(dirty.map(\.id).filter { !failed.contains($0) })

@@ -74,6 +74,8 @@ private struct RootScan {
     var gone: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
     var listedAll: Set<RelativePath> = []
     var isRecursive = false
+    /// Folders of tag files that were seen, with their zones.
+    var tagFolders: [(folder: RelativePath, zone: ZoneID)] = []
     var foundSidecars: [(directory: RelativePath, entries: [DirectoryEntry])] = []
 
     init(engine: Engine, root: RootKind, author: String) {
@@ -99,6 +101,9 @@ private struct RootScan {
         }
         try flush(outcome: &outcome)
         try takeDeletions(outcome: &outcome)
+        for found in tagFolders {
+            outcome.changes += try engine.readTagFiles(in: found.folder, zone: found.zone, root: root, author: author)
+        }
         for found in foundSidecars {
             outcome.changes += try engine.readSidecars(found.entries, in: found.directory, root: root, author: author)
         }
@@ -140,7 +145,10 @@ private struct RootScan {
         for entry in entries {
             let child = children.removeValue(forKey: entry.name)
             guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory) else { continue }
-            if path.isRoot || id?.isZoneRoot == true, entry.name.text == ".tags" { continue }
+            if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {
+                tagFolders.append((path.appending(entry.name), zone))
+                continue
+            }
             switch entry.kind {
             case .directory:
                 let entryPath = path.appending(entry.name)

@@ -238,3 +238,13 @@ extension Database {
         try Row.fetchAll(self, sql: "SELECT * FROM record WHERE conflicts > 0 AND live = 1").map(RecordRow.init)
     }
 }
+
+extension Database {
+    /// Every tag of a zone, deleted ones too.
+    public func allTags(in zone: ZoneID) throws -> [RecordName] {
+        try Data.fetchAll(
+            cachedStatement(sql: "SELECT record FROM record WHERE zone = ? AND type = 'Tag' ORDER BY record"),
+            arguments: [zone.data]
+        ).compactMap { RecordName(bytes: $0) }
+    }
+}

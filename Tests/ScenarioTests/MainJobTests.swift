@@ -73,6 +73,14 @@ import Testing
         try alice.machine.library.write("Summer/a.jpg.json", String(decoding: document.encoded(), as: UTF8.self))
         try #require(try village.settle())
         #expect(bob.sidecar("alice/Summer 2026/a.jpg", .shared)?.fields.tags == ["Beach", "Lake"])
+        // A tag is a file too: renaming it there renames it for everyone.
+        let file = try bob.machine.shared.text("alice/Summer 2026/.tags/Lake.json")
+        try bob.machine.shared.write(
+            "alice/Summer 2026/.tags/Lake.json", file.split(separator: "Lake").joined(separator: "Sea"))
+        try #require(try village.settle())
+        #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.tags == ["Beach", "Sea"])
+        #expect(try alice.machine.library.text("Summer/.tags/Sea.json").contains("Sea"))
+        #expect(try alice.machine.library.stamp("Summer/.tags/Lake.json") == nil)
     }
 
     @Test func `a read-only participant's edit becomes a private copy and the original comes back`() throws {

@@ -1,0 +1,105 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    /// The folder in which a zone's tags are stored as files: `.tags` at the top of what shows the zone; nil while
+    /// nothing does.
+    private func tagFolder(of zone: ZoneInfo) throws -> RelativePath? {
+        guard zone.row.kind != .privateZone else { return OwnPaths.tags }
+        let mount = RecordID(zone: zone.id, name: .zoneRoot)
+        let path = try store.read { db in try db.basePath(of: mount, top: [top(zone.row.root)]) }
+        return path.map { RelativePath($0.names + OwnPaths.tags.names) }
+    }
+
+    private func tagKey(_ zone: ZoneID, _ tag: RecordName) -> String { "tagFile:\(zone)/\(tag)" }
+
+    /// Writes one file for each tag of the zones whose tags have changed, under its present title.
+    func writeTagFiles(for rows: [RecordRow], root: RootKind, outcome: inout ApplyOutcomes) throws {
+        let changed = Set(rows.filter { $0.type == .tag }.map(\.id.zone))
+        for zone in zonesShown(root) where changed.contains(zone.id) {
+            guard let folder = try tagFolder(of: zone) else { continue }
+            let (titles, all) = try store.read { db in
+                (try tagTitles(in: zone.id, db), try db.allTags(in: zone.id))
+            }
+            let winners = resolveTags(titles: titles.map { ($0.key, $0.value) })
+            for tag in all {
+                let title = (winners[tag] ?? tag) == tag ? titles[tag] : nil
+                if try writeTagFile(tag, title: title, zone: zone, folder: folder) { outcome.operations += 1 }
+            }
+        }
+    }
+
+    /// Brings one tag's file up to date; nil as title for a tag that is deleted or shown as another one.
+    private func writeTagFile(
+        _ tag: RecordName, title: String?, zone: ZoneInfo, folder: RelativePath
+    ) throws -> Bool {
+        let root = zone.row.root
+        let key = tagKey(zone.id, tag)
+        let written = try store.read { db in try db.metaText(key) }
+        func path(_ title: String) -> RelativePath {
+            RelativePath(folder.names + TagFile.path(forTag: title).names.suffix(1))
+        }
+        let applier = makeApplier(root)
+        if let written, written != title, let entry = try files(root).entry(at: path(written)),
+            let bytes = try? files(root).readAll(path(written), maxBytes: TagFile.bytesMax),
+            let former = TagFile(bytes), former.record == tag, former.name == written
+        {
+            _ = applier.trash(path(written), expecting: entry.stamp, record: RecordID(zone: zone.id, name: tag))
+        }
+        guard let title else {
+            if written != nil { try store.write { db in try db.setMetaText(key, nil) } }
+            return false
+        }
+        let target = path(title)
+        if written == title, try files(root).entry(at: target) != nil { return false }
+        if try files(root).entry(at: folder) == nil { try files(root).makeDirectory(folder) }
+        let mode: UInt16 = zone.mayWrite(account) ? 0o644 : 0o444
+        guard case .done = applier.put(TagFile(record: tag, name: title).encoded(), at: target, replacing: nil, mode: mode)
+        else { return false }
+        try store.write { db in try db.setMetaText(key, title) }
+        return true
+    }
+
+    /// Takes what people changed in tag files into the history: a new title, or a new tag. A missing file is absence,
+    /// not deletion: it is written again.
+    func readTagFiles(in folder: RelativePath, zone id: ZoneID, root: RootKind, author: String) throws -> Int {
+        guard let zone = zones[id], zone.mayWrite(account) else { return 0 }
+        var seen: Set<RecordName> = []
+        var count = 0
+        for entry in try files(root).list(folder) where entry.kind == .file {
+            guard let bytes = try? files(root).readAll(folder.appending(entry.name), maxBytes: TagFile.bytesMax),
+                let file = TagFile(bytes)
+            else { continue }
+            try store.write { db in
+                var writer = try HistoryWriter(db, engine: self, author: author)
+                if let tag = file.record, let written = try db.metaText(tagKey(id, tag)) {
+                    seen.insert(tag)
+                    let record = RecordID(zone: id, name: tag)
+                    if file.name != written, file.name.utf8.count <= 200, let state = try db.state(of: record) {
+                        try writer.write(record, type: .tag, .set([.title: .text(file.name)]), context: state.vector)
+                    }
+                } else if file.record == nil, file.name.utf8.count <= 200 {
+                    let known = try tagTitles(in: id, db).values.map(normalizedTagName)
+                    if !known.contains(normalizedTagName(file.name)) {
+                        let tag = RecordID(zone: id, name: RecordName(bytes: world.randomBytes(16)) ?? RecordName(7))
+                        try writer.write(tag, type: .tag, .set([.title: .text(file.name)]))
+                        // The user's own file stands for it from now on.
+                        try db.setMetaText(tagKey(id, tag.name), file.name)
+                    }
+                }
+                try writer.finish()
+                count += writer.count
+            }
+        }
+        // A tag whose file is missing gets it again.
+        try store.write { db in
+            for tag in try db.allTags(in: id) where !seen.contains(tag) {
+                if try db.metaText(tagKey(id, tag)) != nil { try db.markDirty(RecordID(zone: id, name: tag)) }
+            }
+        }
+        return count
+    }
+}
