@@ -9,6 +9,8 @@ public import GRDB
 public final class Store: Sendable {
     /// The database; use `read` and `write`.
     private let writer: any DatabaseWriter
+    /// Called before each write; what it throws is thrown, and nothing is written.
+    private let gate: (@Sendable () throws -> Void)?
 
     /// Opens or makes the database at a path. Errors are GRDB's `DatabaseError`.
     public init(path: String) throws {
@@ -21,14 +23,17 @@ public final class Store: Sendable {
         configuration.maximumReaderCount = 2
         let pool = try DatabasePool(path: path, configuration: configuration)
         writer = pool
+        gate = nil
         try Schema.migrator.migrate(pool)
         // After opening: the pool itself sets NORMAL when it opens, with which the last commits can vanish.
         try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
     }
 
-    /// A database in memory, for simulations: transactions are as atomic as on disk.
-    public init() throws {
+    /// A database in memory, for simulations: transactions are as atomic as on disk. Before each write `gate` is asked,
+    /// which throws when the simulated process is dead.
+    public init(gate: (@Sendable () throws -> Void)? = nil) throws {
         let queue = try DatabaseQueue()
+        self.gate = gate
         writer = queue
         try Schema.migrator.migrate(queue)
     }
@@ -38,7 +43,10 @@ public final class Store: Sendable {
 
     /// Changes the state in one transaction; an error rolls everything back.
     @discardableResult
-    public func write<T>(_ body: (Database) throws -> T) throws -> T { try writer.write(body) }
+    public func write<T>(_ body: (Database) throws -> T) throws -> T {
+        try gate?()
+        return try writer.write(body)
+    }
 
     /// Makes a copy of the whole database, for tests that restore a state directory from a backup.
     public func backup() throws -> Store {
