@@ -85,9 +85,13 @@ public struct FileApplier {
     private func makeDirectory(_ path: RelativePath) throws(FileError) -> ApplyOutcome {
         do throws(FileError) {
             try files.makeDirectory(path)
-        } catch  where error.code == .exists {
-            guard try files.entry(at: path)?.kind == .directory else {
-                return .stale("'\(path)' is there and is no folder")
+        } catch {
+            if error.code == .exists {
+                guard try files.entry(at: path)?.kind == .directory else {
+                    return .stale("'\(path)' is there and is no folder")
+                }
+            } else {
+                throw error
             }
         }
         return .done(try files.entry(at: path)?.stamp)
@@ -96,10 +100,14 @@ public struct FileApplier {
     private func move(_ from: RelativePath, _ to: RelativePath) throws(FileError) -> ApplyOutcome {
         do throws(FileError) {
             try files.rename(from, to: to, mode: .failIfExists)
-        } catch  where error.code == .exists {
-            return .stale("'\(to)' is taken")
-        } catch  where error.code == .absent {
-            return .stale("'\(from)' is gone, or the folder of '\(to)' is")
+        } catch {
+            if error.code == .exists {
+                return .stale("'\(to)' is taken")
+            } else if error.code == .absent {
+                return .stale("'\(from)' is gone, or the folder of '\(to)' is")
+            } else {
+                throw error
+            }
         }
         return .done(try files.entry(at: to)?.stamp)
     }
@@ -125,24 +133,41 @@ public struct FileApplier {
         do throws(FileError) {
             try files.rename(item.path, to: path, mode: .failIfExists)
             discard(item.info)
-        } catch  where error.code == .exists {}
+        } catch {
+            guard error.code == .exists else { throw error }
+        }
         return .stale("'\(path)' has changed")
     }
 
     private func removeDirectory(_ record: RecordID, _ path: RelativePath) throws(FileError) -> ApplyOutcome {
-        do throws(FileError) {
-            try files.removeDirectory(path)
-        } catch  where error.code == .absent {
+        // The failure as a value: throwing anew inside of a catch that filters trips the optimizer of Swift 6.3.
+        guard let failure = failure(of: { () throws(FileError) in try files.removeDirectory(path) }) else {
             return .done(nil)
-        } catch  where error.code == .exists {
-            let rest = try files.list(path)
-            let isJunk = rest.allSatisfy { entry in
-                IgnoreRules.junk.ignores(RelativePath([entry.name]), isDirectory: entry.kind == .directory)
-            }
-            guard isJunk else { return .stale("something is still in '\(path)'") }
-            return try remove(record, path, expecting: nil)
         }
-        return .done(nil)
+        if failure.code == .absent { return .done(nil) }
+        guard failure.code == .exists else { throw failure }
+        guard try holdsJunkOnly(path) else { return .stale("something is still in '\(path)'") }
+        return try remove(record, path, expecting: nil)
+    }
+
+    /// Whether nothing is left in a directory but what desktops and NAS boxes leave behind.
+    @inline(never)
+    private func holdsJunkOnly(_ path: RelativePath) throws(FileError) -> Bool {
+        for entry in try files.list(path) {
+            let isDirectory = entry.kind == .directory
+            if !IgnoreRules.junk.ignores(RelativePath([entry.name]), isDirectory: isDirectory) { return false }
+        }
+        return true
+    }
+
+    /// What a call fails with; nil if it doesn't.
+    func failure(of call: () throws(FileError) -> Void) -> FileError? {
+        do throws(FileError) {
+            try call()
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private func write(
@@ -309,15 +334,19 @@ public struct FileApplier {
     func ensureDirectory(_ path: RelativePath) throws(FileError) {
         do throws(FileError) {
             try files.makeDirectory(path)
-        } catch  where error.code == .exists {
-        } catch  where error.code == .absent {
-            guard path.parent != OwnPaths.directory else {
-                throw FileError(
-                    code: .offline, operation: "write", path: path.description,
-                    reason: "the folder has no .shoebox directory; is this the right one?")
+        } catch {
+            if error.code == .exists {
+            } else if error.code == .absent {
+                guard path.parent != OwnPaths.directory else {
+                    throw FileError(
+                        code: .offline, operation: "write", path: path.description,
+                        reason: "the folder has no .shoebox directory; is this the right one?")
+                }
+                try ensureDirectory(path.parent)
+                try ensureDirectory(path)
+            } else {
+                throw error
             }
-            try ensureDirectory(path.parent)
-            try ensureDirectory(path)
         }
     }
 }

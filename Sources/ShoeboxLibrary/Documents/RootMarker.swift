@@ -78,12 +78,16 @@ public struct RootMarker: Hashable, Sendable {
     public func write(to files: some LocalFileSystem) throws(FileError) {
         do throws(FileError) {
             try files.makeDirectory(OwnPaths.directory)
-        } catch  where error.code == .exists {}
+        } catch {
+            guard error.code == .exists else { throw error }
+        }
         guard let name = FileName("root.json.new") else { return }
         let aside = OwnPaths.directory.appending(name)
         do throws(FileError) {
             try files.removeFile(aside)
-        } catch  where error.code == .absent {}
+        } catch {
+            guard error.code == .absent else { throw error }
+        }
         let file = try files.create(aside)
         try file.write(encoded())
         _ = try file.finish(mode: 0o644, modifiedNanoseconds: nil, durably: true)
