@@ -19,7 +19,10 @@ public struct PhotoDetails: Hashable, Sendable {
     public var custom: [String: String] = [:]
 
     /// As the fields of a sidecar.
-    var sidecar: SidecarFields { SidecarFields(caption: caption, tags: tags, rating: rating, custom: custom) }
+    var sidecar: SidecarFields {
+        SidecarFields(
+            caption: caption.isEmpty ? nil : caption, tags: tags, rating: rating == 0 ? nil : rating, custom: custom)
+    }
     /// Whether there is nothing to say.
     var isEmpty: Bool { caption.isEmpty && tags.isEmpty && rating == 0 && custom.isEmpty }
 }
