@@ -36,11 +36,13 @@ extension Engine {
             count += try readChain(peer, head: head, zone: zone, folder: folder)
         }
         let now = world.nowMilliseconds()
-        try store.write { db in
-            guard var row = try db.zone(id) else { return }
-            row.asOf = now
-            if count > 0 { row.isHeadDirty = true }
-            try db.setZone(row)
+        if count > 0 || !isRecent(zone.row.asOf, now: now) {
+            try store.write { db in
+                guard var row = try db.zone(id) else { return }
+                row.asOf = now
+                if count > 0 { row.isHeadDirty = true }
+                try db.setZone(row)
+            }
         }
         zones[id]?.row = try store.read { db in try db.zone(id) } ?? zone.row
         try noteAcceptances(id)
@@ -127,13 +129,16 @@ extension Engine {
         guard let zone = zones[id], zone.row.state == .active || zone.row.state == .leaveOffered else { return }
         do { try withdraw(zone, state: .ended, keepCopy: false) } catch is RequestError { return }
         try report(
-            "ended", zone: id, "The share '\(zone.control.title)' \(reason). Its files are in the trash of the shared folder.",
+            "ended", zone: id,
+            "The share '\(zone.control.title)' \(reason). Its files are in the trash of the shared folder.",
             "What you had not yet published is in your library. Ask \(zone.control.ownerLabel) if you need access.")
     }
 
     /// Edits of somebody who may only read from now on are kept in the own library.
     private func permissionChanged(_ id: ZoneID, from former: Control) throws {
-        guard let zone = zones[id], !zone.mayWrite(account), former.permission(of: account) == .readWrite else { return }
+        guard let zone = zones[id], !zone.mayWrite(account), former.permission(of: account) == .readWrite else {
+            return
+        }
         let pending = try store.read { db in try db.pendingChanges(in: id, limit: .max) }
         guard !pending.isEmpty else { return }
         for record in Set(pending.filter { Self.content(of: $0.change) != nil }.map(\.change.record)) {
@@ -219,7 +224,9 @@ extension Engine {
                         if try db.insert(
                             change, zone: zone.id, account: segment.account, sender: segment.replica,
                             sequence: sequence, standing: mayCount ? .accepted : .refused, token: token)
-                        { count += 1 }
+                        {
+                            count += 1
+                        }
                         if mayCount { clock.receive(change.timestamp, nowMilliseconds: now) }
                     }
                 }

@@ -93,8 +93,16 @@ extension Engine {
             // Heads that now name what was fetched, and controls that were written.
             outcome.pushed += try pushAll()
             for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }
+            let now = world.nowMilliseconds()
+            containerReadMilliseconds = now
+            // A poll that finds nothing costs no write, which has to be durable: the time is stored now and then.
+            let isStored = try store.read { db in
+                try db.metaText("containerOffline") == nil
+                    && isRecent(try db.metaNumber("asOf").map { UInt64(bitPattern: $0) } ?? 0, now: now)
+            }
+            guard !isStored || outcome.didSomething else { return }
             try store.write { db in
-                try db.setMetaNumber("asOf", Int64(bitPattern: world.nowMilliseconds()))
+                try db.setMetaNumber("asOf", Int64(bitPattern: now))
                 try db.setMetaText("containerOffline", nil)
             }
         } catch let error as CloudError {
@@ -106,6 +114,9 @@ extension Engine {
                     remedy: "Check the mount.", cause: error), &outcome)
         }
     }
+
+    /// Whether a stored time is close enough to be left as it is; one that lies ahead, as after a clock step, is not.
+    func isRecent(_ stored: UInt64, now: UInt64) -> Bool { stored <= now && now - stored < 60_000 }
 
     private func noteContainerError(_ error: CloudError, _ outcome: inout RoundOutcome) throws {
         outcome.isContainerOffline = true

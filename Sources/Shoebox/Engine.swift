@@ -43,6 +43,9 @@ public final class Engine {
     var damagedAssets: Set<Digest32> = []
     /// Keys of the problems that are noted at present.
     var openProblems: Set<String> = []
+    /// When the container was last read to its end, milliseconds since 1970; 0 for not yet by this engine. What the
+    /// database says of it may be a minute older.
+    public internal(set) var containerReadMilliseconds: UInt64 = 0
     /// Stores the identity when it changes.
     public var saveIdentity: (Identity) throws -> Void = { _ in }
     /// Called with what happens, for logs.

@@ -104,6 +104,8 @@ struct CommandTests {
         #expect(status["daemon"] == .null)
         #expect(status["asOf"]?.text != nil)
         #expect(status["account"]?.text == "alice")
+        try alice.must("tag", "add", "library/a.jpg", "x")
+        #expect(try alice.status()["state"]?.text == "inSync", "a command leaves it so")
         let text = try alice.must("status").output
         #expect(text.contains("no daemon is running"))
     }

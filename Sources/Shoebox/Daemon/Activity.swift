@@ -19,12 +19,14 @@ struct ActivityRecord: Hashable, Sendable {
     var scannedAt: UInt64 = 0
     /// When the folders were last known to be as the database says, milliseconds since 1970; 0 for never.
     var asOf: UInt64 = 0
+    /// When the container was last read to its end, milliseconds since 1970; 0 for never.
+    var containerAsOf: UInt64 = 0
 
     var json: JSONValue {
         .object([
             "process": .integer(Int64(process)), "isDaemon": .bool(isDaemon), "isBusy": .bool(isBusy),
             "isSettling": .bool(isSettling), "scannedAt": .integer(Int64(clamping: scannedAt)),
-            "asOf": .integer(Int64(clamping: asOf)),
+            "asOf": .integer(Int64(clamping: asOf)), "containerAsOf": .integer(Int64(clamping: containerAsOf)),
         ])
     }
 
@@ -39,6 +41,7 @@ struct ActivityRecord: Hashable, Sendable {
         isSettling = object["isSettling"]?.bool ?? true
         scannedAt = number("scannedAt")
         asOf = number("asOf")
+        containerAsOf = number("containerAsOf")
     }
 }
 
@@ -47,15 +50,20 @@ final class Activity: Sendable {
     private static let bytesCount = 256
     private let file: Int32
     private let record: Mutex<ActivityRecord>
+    /// Whether who ran the engine before left something unfinished; so it is before the first look of all.
+    let wasBusy: Bool
 
     /// Opens the file for writing; a file that can't be written costs only what `status` says.
     init(_ state: StateDirectory, isDaemon: Bool) {
         file = open(state.activity.text, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        var first = ActivityRecord()
+        var first = Self.read(state) ?? ActivityRecord()
+        wasBusy = first.isBusy
+        first.isBusy = true
+        // By the uptime of perhaps another boot.
+        first.scannedAt = 0
         first.process = getpid()
         first.isDaemon = isDaemon
         record = Mutex(first)
-        update { _ in }
         rewrite()
     }
 

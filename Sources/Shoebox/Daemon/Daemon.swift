@@ -146,13 +146,16 @@ public final class Daemon {
             didSomething: outcome.didSomething, isOffline: outcome.isContainerOffline, reached: reached,
             tookMilliseconds: now &- startedAt, now: now)
         let isSettling = outcome.lookAgain != nil
+        let readAt = engine.containerReadMilliseconds
+        // In place and without a barrier: all that an idle daemon writes.
+        if readAt > 0 { activity.update { $0.containerAsOf = readAt } }
         let wall = engine.world.nowMilliseconds()
         if wasScan { activity.update { $0.scannedAt = startedAt } }
         let isDone = !outcome.didSomething
         mailbox.ifEmpty { [activity] in
             activity.update { record in
                 record.isSettling = isSettling
-                // Written when something changed: an idle daemon writes nothing.
+                // Only when something changed.
                 if record.isBusy, isDone {
                     record.isBusy = false
                     record.asOf = wall

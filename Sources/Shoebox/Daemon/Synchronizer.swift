@@ -18,7 +18,8 @@ struct Synchronizer {
             note(outcome, isScan: false)
             if !outcome.didSomething || outcome.isContainerOffline { break }
         }
-        activity.update { $0.isBusy = false }
+        // What another one left unfinished needs a look at everything.
+        activity.update { $0.isBusy = activity.wasBusy }
     }
 
     /// Looks at both folders as a whole, then goes on until nothing is left, or nothing moves any more for
@@ -58,6 +59,7 @@ struct Synchronizer {
     private func note(_ outcome: RoundOutcome, isScan: Bool) {
         activity.update { record in
             record.isSettling = outcome.lookAgain != nil
+            record.containerAsOf = max(record.containerAsOf, engine.containerReadMilliseconds)
             if isScan { record.asOf = engine.world.nowMilliseconds() }
         }
     }

@@ -29,7 +29,7 @@ extension StatusReport {
         pending = stored.pending
         problems = stored.problems
         shares = stored.shares
-        asOf = stored.asOf
+        asOf = max(stored.asOf, activity?.containerAsOf ?? 0)
         let isAway = stored.isAway
         let looked = stored.asOf > 0
         // Of two looks the earlier one counts: what the container has, and what the folders show.
