@@ -33,7 +33,9 @@ extension Engine {
         var outcome = ApplyOutcomes()
         guard privateZone != nil, try checkRoot(root) else { return outcome }
         let shown = zonesShown(root).map(\.id)
-        let needsLayout = try store.read { db in try db.metaText("layoutDirty.\(root.rawValue)") ?? db.metaText("layoutDirty") != nil }
+        let needsLayout = try store.read { db in
+            try db.metaText("layoutDirty.\(root.rawValue)") ?? db.metaText("layoutDirty") != nil
+        }
         let dirty = try store.read { db in try db.dirtyRecords(in: shown, limit: limit) }
         guard !dirty.isEmpty || needsLayout else { return outcome }
         outcome.derived += try deriveCopies(of: dirty)
@@ -294,15 +296,18 @@ extension Engine {
         let id = operation.record
         if error.code == .absent, case .write = operation {
             try report(
-                "contentMissing", path: shown, zone: id.zone, "The content of '\(shown)' is not there yet: \(error.reason).",
+                "contentMissing", path: shown, zone: id.zone,
+                "The content of '\(shown)' is not there yet: \(error.reason).",
                 "It comes by itself when whoever has it is online.")
         } else if error.code == .full {
             try report(
                 "diskFull", path: shown, "There is no space left for '\(shown)'.",
-                "Free some space in the \(root == .library ? "library" : "shared") folder; nothing is lost, it goes on by itself.")
+                "Free some space in the \(root == .library ? "library" : "shared") folder; nothing is lost, it goes on by itself."
+            )
         } else {
             try report(
-                "notApplied", path: shown, zone: id.zone, "'\(shown)' could not be brought up to date: \(error.reason).",
+                "notApplied", path: shown, zone: id.zone,
+                "'\(shown)' could not be brought up to date: \(error.reason).",
                 "It is tried again; if it stays, check the disk and the permissions of the folder.")
         }
     }

@@ -90,15 +90,19 @@ extension Engine {
         }
         guard let marker else {
             try report(
-                "rootOffline", path: name, "The \(name) folder is empty or is not the one that was set up: its marker '.shoebox/root.json' is missing.",
-                "Mount the right folder there; nothing is taken as deleted. If the folder is new on purpose, run 'shoebox init --take-over'.")
+                "rootOffline", path: name,
+                "The \(name) folder is empty or is not the one that was set up: its marker '.shoebox/root.json' is missing.",
+                "Mount the right folder there; nothing is taken as deleted. If the folder is new on purpose, run 'shoebox init --take-over'."
+            )
             return false
         }
         let expected = try store.read { db in try db.metaText("container") }
         guard marker.replica == replica, marker.container == expected else {
             try report(
-                "rootForeign", path: name, "The \(name) folder belongs to another replica\(marker.host.isEmpty ? "" : " (on \(marker.host))").",
-                "Only one shoebox serves a folder. Give this one a folder of its own, or run 'shoebox init --take-over'.")
+                "rootForeign", path: name,
+                "The \(name) folder belongs to another replica\(marker.host.isEmpty ? "" : " (on \(marker.host))").",
+                "Only one shoebox serves a folder. Give this one a folder of its own, or run 'shoebox init --take-over'."
+            )
             return false
         }
         try clearProblem("rootOffline", path: name)

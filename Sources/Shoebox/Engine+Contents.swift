@@ -28,7 +28,9 @@ extension Engine {
     func localSources(of hash: Digest32) throws -> [LocalSource] {
         let rows = try store.read { db in
             try db.base(contentHash: hash).compactMap { row -> (BaseRow, RelativePath)? in
-                guard let parent = try db.basePath(of: row.parent, top: [top(row.root)]), !row.isParked else { return nil }
+                guard let parent = try db.basePath(of: row.parent, top: [top(row.root)]), !row.isParked else {
+                    return nil
+                }
                 return (row, parent.appending(row.name))
             }
         }
@@ -108,7 +110,9 @@ extension Engine {
         if try world.library.entry(at: directory) == nil { try world.library.makeDirectory(directory) }
         let key = "copy:\(row.id)"
         var target = directory.appending(row.name)
-        if let former = try store.read({ db in try db.metaText(key) }), let path = RelativePath(former) { target = path }
+        if let former = try store.read({ db in try db.metaText(key) }), let path = RelativePath(former) {
+            target = path
+        }
         let (hash, stamp) = try ContentHasher.hash(source, files(row.root))
         let file = try files(row.root).open(source)
         var replaced = try world.library.entry(at: target)?.stamp

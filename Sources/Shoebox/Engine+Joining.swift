@@ -112,8 +112,11 @@ extension Engine {
     func joinFromPlacements() throws {
         let shown: Placements = try store.read { db in try placements(db) }
         for id in shown.zones.keys where zones[id] == nil {
-            do { _ = try join(id, fingerprint: nil) } catch let error as CloudError where error.isTransient { continue }
-            catch let error as CloudError where error.code == .notInvited { continue } catch is RequestError { continue }
+            do { _ = try join(id, fingerprint: nil) } catch let error as CloudError where error.isTransient {
+                continue
+            } catch let error as CloudError where error.code == .notInvited { continue } catch is RequestError {
+                continue
+            }
         }
     }
 
@@ -168,9 +171,11 @@ extension Engine {
         let tops: Set<RecordID> = [top(.shared)]
         var directories: [(RecordID, RelativePath)] = []
         for row in base {
-            guard let path = try store.read({ db in
-                try db.basePath(of: row.parent, top: tops)?.appending(row.name)
-            }) else { continue }
+            guard
+                let path = try store.read({ db in
+                    try db.basePath(of: row.parent, top: tops)?.appending(row.name)
+                })
+            else { continue }
             if row.kind == .folder {
                 directories.append((row.id, path))
                 continue

@@ -51,7 +51,9 @@ extension Engine {
             row.isHeadDirty = true
             try db.setZone(row)
             let affected = try db.judgeAgain(in: zone) { control.counts($0, $1, sequence: $2) }
-            if !affected.isEmpty { log("\(affected.count) records are judged anew under the control \(version.version)") }
+            if !affected.isEmpty {
+                log("\(affected.count) records are judged anew under the control \(version.version)")
+            }
         }
         try reloadZones()
     }
@@ -63,7 +65,8 @@ extension Engine {
         let fingerprint = parts.count == 2 ? parts[1] : nil
         let all = try directory.accounts().filter { $0.account != account }
         let matching = all.filter { entry in
-            let isNamed = entry.label == wanted || entry.account.fingerprint == wanted || entry.account.description == wanted
+            let isNamed =
+                entry.label == wanted || entry.account.fingerprint == wanted || entry.account.description == wanted
             return isNamed && (fingerprint == nil || entry.account.fingerprint.hasPrefix(fingerprint ?? ""))
         }
         guard let found = matching.first else {
@@ -93,7 +96,8 @@ extension Engine {
     private func heads(of account: AccountID, in zone: ZoneID) throws -> [ReplicaID: Position] {
         let peers = try store.read { db in try db.peers(of: zone) }
         return Dictionary(
-            peers.filter { $0.account == account }.map { ($0.replica, $0.applied) }, uniquingKeysWith: { first, _ in first })
+            peers.filter { $0.account == account }.map { ($0.replica, $0.applied) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// Invites accounts to an own share; inviting again renews the invitation.
@@ -198,7 +202,9 @@ extension Engine {
         try finishStopped()
         pushSoon()
         return Reply(
-            lines: ["'\(zone.control.title)' is stopped. All its photos are where they were in your library; others lose access."])
+            lines: [
+                "'\(zone.control.title)' is stopped. All its photos are where they were in your library; others lose access."
+            ])
     }
 
     /// Brings home what is in own shares that were stopped; safe to repeat after a crash at any step.

@@ -16,7 +16,9 @@ extension Engine {
     /// Takes a problem back, if it was noted.
     func clearProblem(_ code: String, path: String? = nil, zone: ZoneID? = nil) throws {
         let cleared = openProblems.filter { key in
-            guard path == nil || zone == nil else { return key == Problem(code: code, path: path, zone: zone, message: "", remedy: "").key }
+            guard path == nil || zone == nil else {
+                return key == Problem(code: code, path: path, zone: zone, message: "", remedy: "").key
+            }
             return key.hasPrefix("\(code)|") && (path.map { key.hasSuffix("|\($0)") } ?? true)
                 && (zone.map { key.hasPrefix("\(code)|\($0)|") } ?? true)
         }

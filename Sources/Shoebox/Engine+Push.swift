@@ -136,6 +136,8 @@ extension Engine {
     private func withAssets(_ pending: [StoredChange], zone: ZoneInfo) throws -> [StoredChange] {
         var result: [StoredChange] = []
         var waiting: Set<RecordName> = []
+        var located: [(stored: StoredChange, asset: AssetReference)] = []
+        var uploaded: [Digest32: AssetReference] = [:]
         let latest = Dictionary(
             pending.filter { Self.content(of: $0.change) != nil }.map { ($0.change.record, $0.id) },
             uniquingKeysWith: { _, last in last })
@@ -144,20 +146,25 @@ extension Engine {
             if let asset = Self.content(of: stored.change), asset.location == nil,
                 case .set(var fields) = stored.change.action
             {
-                if let located = try upload(asset, zone: zone) {
-                    fields[.content] = .asset(located)
+                if let asset = try upload(asset, uploaded: &uploaded) {
+                    fields[.content] = .asset(asset)
                     stored.change.action = .set(fields)
-                    let change = stored.change
-                    try store.write { db in
-                        try db.replacePayload(of: stored.id, with: change)
-                        try db.setLocated(RecordID(zone: zone.id, name: change.record))
-                    }
+                    located.append((stored, asset))
                 } else if latest[stored.change.record] == stored.id, stored.change.dot.replica == replica {
                     waiting.insert(stored.change.record)
                     continue
                 }
             }
             result.append(stored)
+        }
+        guard !located.isEmpty else { return result }
+        // One transaction for all: after a crash before it, what was uploaded is uploaded again under another name.
+        try store.write { db in
+            for asset in uploaded.values { try db.setAsset(asset) }
+            for item in located {
+                try db.replacePayload(of: item.stored.id, with: item.stored.change)
+                try db.setLocated(RecordID(zone: zone.id, name: item.stored.change.record))
+            }
         }
         return result
     }
@@ -169,16 +176,21 @@ extension Engine {
 
     /// Puts a content into the container, unless this replica did or verified that before; nil if its bytes are not to
     /// be had now.
-    func upload(_ asset: AssetReference, zone: ZoneInfo) throws -> AssetReference? {
+    func upload(
+        _ asset: AssetReference, uploaded: inout [Digest32: AssetReference]
+    ) throws -> AssetReference? {
+        if let known = uploaded[asset.contentHash] { return known }
         if let known = try store.read({ db in try db.asset(asset.contentHash) }) { return known }
         for source in try localSources(of: asset.contentHash) {
             do {
                 let located = try AssetStore(mount: world.mount).upload(
                     from: source.file, size: asset.size, contentHash: asset.contentHash, identity: identity,
                     randomBytes: world.randomBytes)
-                try store.write { db in try db.setAsset(located) }
+                uploaded[asset.contentHash] = located
                 return located
-            } catch let error as CloudError where error.code == .changedWhileReading { continue } catch let error as FileError {
+            } catch let error as CloudError where error.code == .changedWhileReading { continue } catch let error
+                as FileError
+            {
                 guard error.code != .full, error.code != .offline, error.code != .timedOut else { throw error }
                 continue
             }

@@ -31,7 +31,8 @@ extension Engine {
                 code: error.code == .offline ? ExitCode.offline : ExitCode.failed, lines: [error.message],
                 remedy: error.remedy)
         } catch {
-            return Reply(code: ExitCode.failed, lines: ["\(error)"], remedy: "Run 'shoebox status' to see what is wrong.")
+            return Reply(
+                code: ExitCode.failed, lines: ["\(error)"], remedy: "Run 'shoebox status' to see what is wrong.")
         }
     }
 
@@ -74,7 +75,8 @@ extension Engine {
     /// The record that a watched folder shows at a path.
     func record(at reference: PathReference) throws -> RecordID {
         guard let path = reference.path, !path.isRoot else {
-            throw RequestError(ExitCode.notFound, "The path is the watched folder itself.", "Name a file or folder in it.")
+            throw RequestError(
+                ExitCode.notFound, "The path is the watched folder itself.", "Name a file or folder in it.")
         }
         // What was dropped a moment ago is known only after a look.
         var id = try store.read { db in try db.base(at: path, root: reference.root, top: top(reference.root)) }
@@ -84,7 +86,8 @@ extension Engine {
         }
         guard let id else {
             throw RequestError(
-                ExitCode.notFound, "There is no photo or folder '\(display(path, reference.root))' that shoebox knows of.",
+                ExitCode.notFound,
+                "There is no photo or folder '\(display(path, reference.root))' that shoebox knows of.",
                 "Check the path; a file that is still being written is taken a moment after it is closed.")
         }
         return id
@@ -130,7 +133,8 @@ extension Engine {
         }
         if let mine, zone.row.isMine != mine {
             throw RequestError(
-                ExitCode.notPermitted, "Only the owner, \(zone.control.ownerLabel), can do that with '\(zone.control.title)'.",
+                ExitCode.notPermitted,
+                "Only the owner, \(zone.control.ownerLabel), can do that with '\(zone.control.title)'.",
                 "Ask the owner, or leave the share with 'shoebox share leave'.")
         }
         return zone

@@ -39,6 +39,8 @@ private struct ScanBatch {
     var base: [RecordID: BaseEntry] = [:]
     var local: [RelativePath: LocalEntry] = [:]
     var listed: Set<RelativePath> = []
+    /// Files that were read, to look for where they come from.
+    var hashed: [(stamp: FileStamp, hash: Digest32)] = []
 }
 
 extension Engine {
@@ -144,7 +146,8 @@ private struct RootScan {
         var listing = Listing(path: path, id: id)
         for entry in entries {
             let child = children.removeValue(forKey: entry.name)
-            guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory) else { continue }
+            guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory)
+            else { continue }
             if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {
                 tagFolders.append((path.appending(entry.name), zone))
                 continue
@@ -217,6 +220,19 @@ private struct RootScan {
             for row in listing.changed { addBase(row, at: listing.path.appending(row.name), to: &batch) }
             for entry in listing.candidates { try add(entry, in: listing.path, to: &batch, outcome: &outcome) }
         }
+        // One read for all: where each of them may come from.
+        let hashed = batch.hashed
+        let origins: [BaseRow] = try engine.store.read { db in
+            var rows: [BaseRow] = []
+            for (stamp, hash) in hashed {
+                rows += try db.base(inode: stamp.inode, root: root).filter {
+                    $0.kind == .file && $0.stamp.isSameFile(as: stamp)
+                }
+                rows += try db.base(contentHash: hash).filter { $0.root == root }
+            }
+            return rows
+        }
+        try addOrigins(origins, to: &batch)
         try commit(batch, outcome: &outcome)
     }
 
@@ -276,7 +292,8 @@ private struct RootScan {
                 try engine.report(
                     "unreadable", path: engine.display(path, root),
                     "'\(engine.display(path, root))' cannot be read: \(error.reason).",
-                    "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
+                    "It is not shared until it can be read; everything else goes on. Check its permissions and the disk."
+                )
             }
             return
         }
@@ -286,10 +303,7 @@ private struct RootScan {
             return
         }
         batch.local[path] = LocalEntry(path: path, kind: .file, stamp: stamp, contentHash: hash)
-        let byInode: [BaseRow] = try engine.store.read { db in try db.base(inode: stamp.inode, root: root) }
-        let byHash: [BaseRow] = try engine.store.read { db in try db.base(contentHash: hash) }
-        try addOrigins(byInode.filter { $0.kind == .file && $0.stamp.isSameFile(as: stamp) }, to: &batch)
-        try addOrigins(byHash.filter { $0.root == root }, to: &batch)
+        batch.hashed.append((stamp, hash))
     }
 
     /// A photo that was cut to zero bytes is pushed only when the user confirms: it is what a power cut leaves behind.
@@ -394,7 +408,10 @@ private struct RootScan {
             if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
         }
         guard !batch.base.isEmpty else { return }
-        guard try engine.allowsDeletions(of: batch.base.keys.filter { batch.local[batch.base[$0]!.path] == nil }.count, root: root) else {
+        guard
+            try engine.allowsDeletions(
+                of: batch.base.keys.filter { batch.local[batch.base[$0]!.path] == nil }.count, root: root)
+        else {
             return
         }
         try commit(batch, outcome: &outcome)

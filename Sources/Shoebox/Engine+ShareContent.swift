@@ -205,7 +205,9 @@ extension Engine {
             for row in rows {
                 let placement = placements.records[row.id]
                 let parent: RecordID =
-                    if let placement { RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot) } else if let own =
+                    if let placement {
+                        RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot)
+                    } else if let own =
                         row.parent
                     { RecordID(zone: privateZone, name: own) } else { homeFolder }
                 let shown = try db.state(of: row.id)?.vector ?? [:]

@@ -27,7 +27,9 @@ extension Engine {
         if let folder {
             let known = try store.read { db in
                 try SidecarName.photos(for: entry.name).compactMap { photo -> SidecarRow? in
-                    guard let row = try db.base(named: photo, in: folder, root: root), row.kind == .file else { return nil }
+                    guard let row = try db.base(named: photo, in: folder, root: root), row.kind == .file else {
+                        return nil
+                    }
                     return try db.sidecar(row.id)
                 }
             }
@@ -50,7 +52,9 @@ extension Engine {
     func sidecarHint(for path: RelativePath, root: RootKind) -> RecordName? {
         guard let name = path.last else { return nil }
         for candidate in SidecarName.candidates(for: name) {
-            guard let bytes = try? files(root).readAll(path.parent.appending(candidate), maxBytes: SidecarDocument.bytesMax),
+            guard
+                let bytes = try? files(root).readAll(
+                    path.parent.appending(candidate), maxBytes: SidecarDocument.bytesMax),
                 case .document(let document) = SidecarDocument.read(bytes)
             else { continue }
             return document.record
@@ -62,7 +66,9 @@ extension Engine {
     func readSidecars(
         _ entries: [DirectoryEntry], in directory: RelativePath, root: RootKind, author: String
     ) throws -> Int {
-        guard let folder = try store.read({ db in try db.base(at: directory, root: root, top: top(root)) }) else { return 0 }
+        guard let folder = try store.read({ db in try db.base(at: directory, root: root, top: top(root)) }) else {
+            return 0
+        }
         var count = 0
         for entry in entries {
             let path = directory.appending(entry.name)
@@ -89,7 +95,8 @@ extension Engine {
                     "Update shoebox to edit this photo's tags in the file; it is left alone.")
             case .foreign:
                 try report(
-                    "sidecarBroken", path: shown, "The sidecar '\(shown)' is no sidecar any more: its format is missing.",
+                    "sidecarBroken", path: shown,
+                    "The sidecar '\(shown)' is no sidecar any more: its format is missing.",
                     "Put '\"format\": \"\(SidecarDocument.format)\"' back, or delete the file and it is written anew.")
             }
         }
@@ -190,8 +197,11 @@ extension Engine {
                 }
             }
             guard case .document(let document) = SidecarDocument.read(bytes) else { return false }
-            let says = try store.read { db in try db.sidecarState(rev: document.rev ?? "", of: row.id) }.flatMap(Self.fields)
-            if says == details.sidecar, document.fields == details.sidecar, document.record == row.id.name { return false }
+            let says = try store.read { db in try db.sidecarState(rev: document.rev ?? "", of: row.id) }.flatMap(
+                Self.fields)
+            if says == details.sidecar, document.fields == details.sidecar, document.record == row.id.name {
+                return false
+            }
             unknown = document.unknown
             replaced = stamp
             name = candidate

@@ -57,7 +57,9 @@ extension Engine {
         if written == title, try files(root).entry(at: target) != nil { return false }
         if try files(root).entry(at: folder) == nil { try files(root).makeDirectory(folder) }
         let mode: UInt16 = zone.mayWrite(account) ? 0o644 : 0o444
-        guard case .done = applier.put(TagFile(record: tag, name: title).encoded(), at: target, replacing: nil, mode: mode)
+        guard
+            case .done = applier.put(
+                TagFile(record: tag, name: title).encoded(), at: target, replacing: nil, mode: mode)
         else { return false }
         try store.write { db in try db.setMetaText(key, title) }
         return true

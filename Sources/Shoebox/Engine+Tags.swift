@@ -75,7 +75,8 @@ extension Engine {
         let db = writer.db
         let wanted = normalizedTagName(title)
         guard !wanted.isEmpty else { return }
-        var matching = try tagTitles(in: id.zone, db).filter { normalizedTagName($0.value) == wanted }.map(\.key).sorted()
+        var matching = try tagTitles(in: id.zone, db).filter { normalizedTagName($0.value) == wanted }.map(\.key)
+            .sorted()
         if matching.isEmpty {
             guard isMember else { return }
             let tag = RecordID(zone: id.zone, name: RecordName(bytes: world.randomBytes(16)) ?? RecordName(3))

@@ -55,6 +55,17 @@ private struct LocalTaker {
     var aftermath = Aftermath()
     /// Shares whose folder is gone as a whole: nothing of them is deleted.
     var leaving: Set<ZoneID> = []
+    /// What folders showed before this transaction.
+    private var known: [RecordID: [FileName: [RecordRow]]] = [:]
+    private var knownFolders: [ZoneID: [RecordRow]] = [:]
+
+    init(engine: Engine, root: RootKind, db: Database, writer: HistoryWriter, placements: Placements) {
+        self.engine = engine
+        self.root = root
+        self.db = db
+        self.writer = writer
+        self.placements = placements
+    }
 
     mutating func take(_ change: LocalChange) throws {
         switch change {
@@ -118,6 +129,12 @@ private struct LocalTaker {
             BaseRow(
                 root: root, id: id, parent: parent, name: name, kind: kind, stamp: stamp, contentHash: hash,
                 vector: context.union([change.dot.replica: change.dot.counter])))
+        // The folder shows it as it is: nothing is left to do, unless another record claims the place.
+        if kind == .file, engine.settings.sidecars != .always, context.isEmpty,
+            try db.isAlone(id, parent: parent.isZoneRoot ? nil : parent.name, name: name)
+        {
+            try db.clearDirty([id])
+        }
     }
 
     /// The name that the sidecar beside a new file hints at, if no live record holds it anywhere; else a random one.
@@ -135,15 +152,10 @@ private struct LocalTaker {
     private mutating func adopt(
         _ number: Int, kind: NodeKind, parent: RecordID, name: FileName, stamp: FileStamp, hash: Digest32?
     ) throws -> Bool {
-        let rootRecord = engine.zones[parent.zone]?.row.rootRecord
-        let rows =
-            kind == .folder
-            ? try db.folders(in: parent.zone).filter { $0.isLive && $0.id.name != rootRecord }
-            : try engine.placedFileRows(in: parent, placements: placements, db)
-        for row in rows where engine.shownParent(row, placements: placements) == parent {
-            let shownName = placements.records[row.id]?.name ?? row.name
-            guard shownName == name, row.contentHash == hash, try db.base(row.id) == nil else { continue }
-            guard let state = try db.state(of: row.id) else { continue }
+        for row in try adoptable(in: parent)[name] ?? [] where (row.type == .folder) == (kind == .folder) {
+            guard row.contentHash == hash, try db.base(row.id) == nil, let state = try db.state(of: row.id) else {
+                continue
+            }
             created[number] = row.id
             try db.setBase(
                 BaseRow(
@@ -152,6 +164,29 @@ private struct LocalTaker {
             return true
         }
         return false
+    }
+
+    /// What a folder shows by its records as they were before this transaction, by name.
+    private mutating func adoptable(in parent: RecordID) throws -> [FileName: [RecordRow]] {
+        if let known = known[parent] { return known }
+        // A folder that this transaction made has nothing that could be adopted.
+        guard !created.values.contains(parent) else { return [:] }
+        let rootRecord = engine.zones[parent.zone]?.row.rootRecord
+        let folders = try foldersOf(parent.zone).filter { $0.isLive && $0.id.name != rootRecord }
+        let rows = try folders + engine.placedFileRows(in: parent, placements: placements, db)
+        var result: [FileName: [RecordRow]] = [:]
+        for row in rows where engine.shownParent(row, placements: placements) == parent {
+            if let name = placements.records[row.id]?.name ?? row.name { result[name, default: []].append(row) }
+        }
+        known[parent] = result
+        return result
+    }
+
+    private mutating func foldersOf(_ zone: ZoneID) throws -> [RecordRow] {
+        if let known = knownFolders[zone] { return known }
+        let rows = try db.folders(in: zone)
+        knownFolders[zone] = rows
+        return rows
     }
 
     // MARK: Changed
@@ -164,6 +199,14 @@ private struct LocalTaker {
             try db.setBase(row)
             try db.markDirty(id)
             aftermath.privateCopies.append(row)
+            return
+        }
+        if let state = try db.state(of: id), state.content?.contentHash == hash {
+            // The engine's own bytes, whose note of having been written was lost in a crash.
+            row.stamp = stamp
+            row.contentHash = hash
+            try db.setBase(row)
+            try db.markDirty(id)
             return
         }
         let type = try db.record(id)?.type ?? .file
@@ -218,7 +261,9 @@ private struct LocalTaker {
             Problem(
                 code: "leaveOffered", zone: zone,
                 message: "The folder of the share '\(title)' was deleted. Nothing of it was deleted for others.",
-                remedy: "'shoebox share leave \(zone)' leaves the share; 'shoebox restore \(zone)' brings the folder back."))
+                remedy:
+                    "'shoebox share leave \(zone)' leaves the share; 'shoebox restore \(zone)' brings the folder back.")
+        )
     }
 
     // MARK: Moved

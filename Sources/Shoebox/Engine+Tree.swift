@@ -34,7 +34,8 @@ extension Engine {
         var result: [ZoneID: ZoneInfo] = [:]
         for row in rows {
             let control = try ControlCoder.decode(Array(row.control))
-            result[row.id] = ZoneInfo(row: row, control: control, keyring: try ZoneKeyring(serialized: Array(row.keyring)))
+            result[row.id] = ZoneInfo(
+                row: row, control: control, keyring: try ZoneKeyring(serialized: Array(row.keyring)))
             if row.kind == .privateZone, row.isMine { privateZone = row.id }
         }
         zones = result
@@ -85,7 +86,8 @@ extension Engine {
                     PlacedRecord(
                         id: mount, kind: .folder,
                         parent: RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot),
-                        parentStamp: placement.parentStamp ?? .zero, name: name, nameStamp: placement.nameStamp ?? .zero,
+                        parentStamp: placement.parentStamp ?? .zero, name: name,
+                        nameStamp: placement.nameStamp ?? .zero,
                         // A shared folder shows always; the folder for contributions to a selection while it has some.
                         authorLabel: settings.label, isLive: placement.isLocated))
             } else {
@@ -139,7 +141,8 @@ extension Engine {
         let placement = zones[row.id.zone]?.row.root == .library ? placements.records[row.id] : nil
         guard let name = placement?.name ?? row.name else { return nil }
         let parent: RecordID =
-            if let placement, let privateZone { RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot) } else {
+            if let placement, let privateZone { RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot) } else
+            {
                 parentID(row)
             }
         return PlacedRecord(

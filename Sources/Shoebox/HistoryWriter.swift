@@ -14,6 +14,7 @@ struct HistoryWriter {
     private(set) var count = 0
     private var clock: HybridClock
     private var token: Int64?
+    private var counter: UInt64
 
     init(_ db: Database, engine: Engine, author: String) throws {
         self.db = db
@@ -22,6 +23,7 @@ struct HistoryWriter {
         self.author = author
         nowMilliseconds = engine.world.nowMilliseconds()
         clock = try db.clock()
+        counter = try db.lastCounter()
     }
 
     private mutating func openToken() throws -> Int64 {
@@ -37,8 +39,9 @@ struct HistoryWriter {
         _ id: RecordID, type: RecordType, _ action: Change.Action, context: VersionVector = [:],
         isDerived: Bool = false, timestamp: HybridTimestamp? = nil
     ) throws -> Change {
+        counter += 1
         let change = Change(
-            record: id.name, type: type, dot: try db.nextDot(replica: replica), context: context,
+            record: id.name, type: type, dot: Dot(replica: replica, counter: counter), context: context,
             timestamp: timestamp ?? clock.next(nowMilliseconds: nowMilliseconds, replica: replica), author: account,
             action: action, isDerived: isDerived)
         try insert(change, zone: id.zone)
@@ -53,8 +56,10 @@ struct HistoryWriter {
         count += 1
     }
 
-    /// Stores the clock; call once, at the end.
+    /// Stores the clock and the counter; call once, at the end, in the same database write.
     func finish() throws {
-        if token != nil { try db.setClock(clock) }
+        guard token != nil else { return }
+        try db.setClock(clock)
+        try db.setLastCounter(counter)
     }
 }

@@ -45,7 +45,9 @@ extension Row {
 
     /// A record name that must be there.
     func recordName(_ column: String) throws -> RecordName {
-        guard let name = RecordName(bytes: bytes(column)) else { throw StoreError("column \(column) is no record name") }
+        guard let name = RecordName(bytes: bytes(column)) else {
+            throw StoreError("column \(column) is no record name")
+        }
         return name
     }
     /// A zone that must be there.

@@ -135,7 +135,8 @@ extension Database {
             ]
             for record in try Data.fetchAll(
                 self,
-                sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?",
+                sql:
+                    "SELECT DISTINCT record FROM change WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?",
                 arguments: arguments)
             { if let name = RecordName(bytes: record) { affected.insert(name) } }
             try execute(
@@ -185,7 +186,8 @@ extension Database {
                 """, arguments: [old.data])
         let pushed =
             try Int64.fetchOne(
-                self, sql: "SELECT max(counter) FROM change WHERE replica = ? AND state <> 0", arguments: [old.data]) ?? 0
+                self, sql: "SELECT max(counter) FROM change WHERE replica = ? AND state <> 0", arguments: [old.data])
+            ?? 0
         let limit = UInt64(bitPattern: pushed)
         func renumbered(_ vector: VersionVector) -> VersionVector {
             let seen = vector[old]

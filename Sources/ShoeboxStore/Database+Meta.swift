@@ -30,12 +30,12 @@ extension Database {
     /// Stores a number.
     public func setMetaNumber(_ key: String, _ number: Int64) throws { try setMetaText(key, String(number)) }
 
-    /// The next dot of this replica, never given twice, not even by another process.
-    public func nextDot(replica: ReplicaID) throws -> Dot {
-        let counter = try (metaNumber("counter") ?? 0) + 1
-        try setMetaNumber("counter", counter)
-        return Dot(replica: replica, counter: UInt64(counter))
-    }
+    /// The last counter that a dot of this replica was given; read and stored in one transaction, so that none is given
+    /// twice, not even by another process.
+    public func lastCounter() throws -> UInt64 { UInt64(bitPattern: try metaNumber("counter") ?? 0) }
+
+    /// Stores the last counter given.
+    public func setLastCounter(_ counter: UInt64) throws { try setMetaNumber("counter", Int64(bitPattern: counter)) }
 
     /// The stored hybrid clock.
     public func clock() throws -> HybridClock {

@@ -144,6 +144,16 @@ extension Database {
             .execute(arguments: [id.zone.data, id.name.data])
     }
 
+    /// Whether no other live record of the zone has the same parent and name.
+    public func isAlone(_ id: RecordID, parent: RecordName?, name: FileName) throws -> Bool {
+        try Bool.fetchOne(
+            cachedStatement(
+                sql: """
+                    SELECT NOT EXISTS (SELECT 1 FROM record WHERE zone = ? AND parent IS ? AND name = ? AND live = 1
+                        AND record <> ?)
+                    """), arguments: [id.zone.data, parent?.data, name.data, id.name.data]) ?? false
+    }
+
     /// Marks every record with a place in a zone.
     public func markAllDirty(in zone: ZoneID) throws {
         try execute(sql: "UPDATE record SET dirty = 1 WHERE zone = ?", arguments: [zone.data])

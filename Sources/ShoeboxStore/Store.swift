@@ -97,7 +97,7 @@ enum Schema {
             hash BLOB, size INTEGER, located INTEGER NOT NULL DEFAULT 0, photo BLOB, conflicts INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (zone, record)
         ) WITHOUT ROWID;
-        CREATE INDEX recordByParent ON record (zone, parent);
+        CREATE INDEX recordByParent ON record (zone, parent, name);
         CREATE INDEX recordByPhoto ON record (zone, photo) WHERE photo IS NOT NULL;
         CREATE INDEX recordDirty ON record (zone, record) WHERE dirty = 1;
         CREATE INDEX recordByType ON record (type, zone);

@@ -116,7 +116,7 @@ public final class SimulatedFaults: Sendable {
     public func pass(_ part: String, _ name: String) throws(FileError) {
         do throws(FileError) {
             _ = try begin(part, name, "")
-        } catch where error.code == .simulatedCrash {
+        } catch  where error.code == .simulatedCrash {
             throw error
         } catch {}
     }

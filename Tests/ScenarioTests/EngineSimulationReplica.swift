@@ -63,9 +63,11 @@ final class EngineReplica: SimulatedReplica {
             result["\(root == .library ? "library" : "shared folder") of \(replica.label)"] = tree
             for zone in replica.engine.zones.values where zone.row.kind == .share && zone.row.root == root {
                 let mount = RecordID(zone: zone.id, name: .zoneRoot)
-                guard let path = try? replica.store.read({ db in
-                    try db.basePath(of: mount, top: [replica.engine.top(root)])
-                }) else { continue }
+                guard
+                    let path = try? replica.store.read({ db in
+                        try db.basePath(of: mount, top: [replica.engine.top(root)])
+                    })
+                else { continue }
                 let prefix = "\(path)/"
                 let inside = tree.filter { $0.key.hasPrefix(prefix) }
                 result["share \(zone.control.title)"] = Dictionary(

@@ -28,8 +28,13 @@ import Testing
 
     @Test func `a shared folder arrives whole at the participant, and nothing else does`() throws {
         let (_, alice, bob, _) = try sharedFolder()
-        #expect(treeDifference(bob.files(.shared), ["alice/Summer 2026/a.jpg": "aaa", "alice/Summer 2026/deep/b.jpg": "bbb"]) == [])
-        #expect(treeDifference(alice.files(.library), ["Summer/a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Private/c.jpg": "ccc"]) == [])
+        #expect(
+            treeDifference(
+                bob.files(.shared), ["alice/Summer 2026/a.jpg": "aaa", "alice/Summer 2026/deep/b.jpg": "bbb"]) == [])
+        #expect(
+            treeDifference(
+                alice.files(.library), ["Summer/a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Private/c.jpg": "ccc"])
+                == [])
         #expect(alice.problems.isEmpty && bob.problems.isEmpty, "\(alice.problems) \(bob.problems)")
     }
 
@@ -62,7 +67,9 @@ import Testing
 
     @Test func `tags, ratings and captions travel both ways as sidecars`() throws {
         let (village, alice, bob, _) = try sharedFolder()
-        #expect(bob.request(.tag(path: bob.path("alice/Summer 2026/a.jpg", .shared), titles: ["Beach"], isMember: true)).code == 0)
+        #expect(
+            bob.request(.tag(path: bob.path("alice/Summer 2026/a.jpg", .shared), titles: ["Beach"], isMember: true))
+                .code == 0)
         #expect(alice.request(.caption(path: alice.path("Summer/a.jpg"), text: "The lake")).code == 0)
         try #require(try village.settle())
         #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.tags == ["Beach"])
@@ -91,7 +98,9 @@ import Testing
         #expect(bob.tree(.shared)["alice/Summer 2026/a.jpg"] == "aaa")
         #expect(bob.tree(.library).values.contains("scribble"))
         #expect(alice.tree(.library)["Summer/a.jpg"] == "aaa")
-        #expect(bob.request(.tag(path: bob.path("alice/Summer 2026/a.jpg", .shared), titles: ["x"], isMember: true)).code == 12)
+        #expect(
+            bob.request(.tag(path: bob.path("alice/Summer 2026/a.jpg", .shared), titles: ["x"], isMember: true)).code
+                == 12)
     }
 
     @Test func `two edits of one photo at once are both kept, on both sides alike`() throws {
@@ -112,13 +121,18 @@ import Testing
         try #require(try village.settle())
         #expect(alice.request(.stop(share: "Summer 2026")).code == 0)
         try #require(try village.settle())
-        #expect(treeDifference(alice.files(.library), [
-            "Summer/a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Summer/mine.jpg": "from bob", "Private/c.jpg": "ccc",
-        ]) == [])
+        #expect(
+            treeDifference(
+                alice.files(.library),
+                [
+                    "Summer/a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Summer/mine.jpg": "from bob",
+                    "Private/c.jpg": "ccc",
+                ]) == [])
         #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.tags == ["Beach"])
         #expect(bob.tree(.shared).isEmpty)
         // And again.
-        let again = alice.request(.shareCreate(paths: [alice.path("Summer")], title: "Again", publicPermission: "none", isSealed: true))
+        let again = alice.request(
+            .shareCreate(paths: [alice.path("Summer")], title: "Again", publicPermission: "none", isSealed: true))
         #expect(again.code == 0, "\(again)")
         _ = alice.request(.invite(share: "Again", accounts: ["bob"], permission: "readOnly"))
         #expect(bob.request(.acceptAllPending).code == 0)
@@ -144,9 +158,11 @@ import Testing
         try alice.machine.library.write("2024/IMG_1.jpg", "one")
         try alice.machine.library.write("2025/IMG_1.jpg", "two")
         try #require(try village.settle())
-        let made = alice.request(.shareCreate(
-            paths: [alice.path("2024/IMG_1.jpg"), alice.path("2025/IMG_1.jpg")], title: "Best", publicPermission: "none",
-            isSealed: true))
+        let made = alice.request(
+            .shareCreate(
+                paths: [alice.path("2024/IMG_1.jpg"), alice.path("2025/IMG_1.jpg")], title: "Best",
+                publicPermission: "none",
+                isSealed: true))
         try #require(made.code == 0)
         _ = alice.request(.invite(share: "Best", accounts: ["bob"], permission: "readWrite"))
         _ = bob.request(.acceptAllPending)
@@ -158,9 +174,12 @@ import Testing
         #expect(alice.tree(.library)["Shared/Best/new.jpg"] == "three")
         #expect(alice.request(.stop(share: "Best")).code == 0)
         try #require(try village.settle())
-        #expect(treeDifference(alice.files(.library), [
-            "2024/IMG_1.jpg": "one", "2025/IMG_1.jpg": "two", "Shared/Best/new.jpg": "three",
-        ]) == [])
+        #expect(
+            treeDifference(
+                alice.files(.library),
+                [
+                    "2024/IMG_1.jpg": "one", "2025/IMG_1.jpg": "two", "Shared/Best/new.jpg": "three",
+                ]) == [])
     }
 
     @Test func `an empty or missing folder, local or cloud, deletes nothing and heals by itself`() throws {
@@ -191,7 +210,8 @@ import Testing
         try #require(try village.settle())
         #expect(alice.tree(.library)["Summer/from laptop.jpg"] == "ll")
         #expect(bob.tree(.shared)["alice/Summer 2026/from laptop.jpg"] == "ll")
-        let made = laptop.request(.shareCreate(paths: [laptop.path("Private")], title: "P", publicPermission: "none", isSealed: true))
+        let made = laptop.request(
+            .shareCreate(paths: [laptop.path("Private")], title: "P", publicPermission: "none", isSealed: true))
         #expect(made.code == 0)
         try #require(try village.settle())
         #expect(treeDifference(laptop.files(.library), alice.files(.library)) == [])

@@ -80,7 +80,8 @@ final class Replica {
     /// The sidecar of a photo.
     func sidecar(_ path: String, _ root: RootKind) -> SidecarDocument? {
         let disk = root == .library ? machine.library : machine.shared
-        guard let bytes = try? disk.read(path + ".json"), case .document(let document) = SidecarDocument.read(bytes) else {
+        guard let bytes = try? disk.read(path + ".json"), case .document(let document) = SidecarDocument.read(bytes)
+        else {
             return nil
         }
         return document
@@ -146,7 +147,9 @@ struct Village {
             if quiet >= 4, replicas.allSatisfy(\.isQuiet) { return true }
         }
         for replica in replicas {
-            print("\(replica.label) on \(replica.machine.name): \(replica.problems.map(\.message)) quiet: \(replica.isQuiet)")
+            print(
+                "\(replica.label) on \(replica.machine.name): \(replica.problems.map(\.message)) quiet: \(replica.isQuiet)"
+            )
             print(replica.logLines.suffix(12).joined(separator: "\n"))
         }
         return false
