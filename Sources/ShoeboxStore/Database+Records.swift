@@ -149,7 +149,7 @@ extension Database {
         try Bool.fetchOne(
             cachedStatement(
                 sql: """
-                    SELECT NOT EXISTS (SELECT 1 FROM record WHERE zone = ? AND parent IS ? AND name = ? AND live = 1
+                    SELECT NOT EXISTS (SELECT 1 FROM record INDEXED BY recordByParent WHERE zone = ? AND parent IS ? AND name = ? AND live = 1
                         AND record <> ?)
                     """), arguments: [id.zone.data, parent?.data, name.data, id.name.data]) ?? false
     }
@@ -204,7 +204,7 @@ extension Database {
         try Row.fetchAll(
             cachedStatement(
                 sql: """
-                    SELECT * FROM record WHERE zone = ?1 AND parent IS ?2 AND live = 1 AND type IN ('Photo', 'File')
+                    SELECT * FROM record INDEXED BY recordByParent WHERE zone = ?1 AND parent IS ?2 AND live = 1 AND type IN ('Photo', 'File')
                     """), arguments: [zone.data, parent?.data]
         ).map(RecordRow.init)
     }
