@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 // What Swift can't call, or can't call safely: Linux system calls with variable arguments, new flags, or raw records.
 //
 // Every function that can fail returns a negative errno, never -1, so that nothing depends on when errno is read.
