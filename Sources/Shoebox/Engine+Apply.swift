@@ -182,15 +182,11 @@ extension Engine {
             if due > now { blocked.insert(id) } else { restoreAfter[id] = nil }
         }
         for zone in zones.values where zone.row.state == .active {
-            for stored in try store.read({ db in try db.pendingChanges(in: zone.id, limit: 100_000) }) {
-                guard case .set(let fields) = stored.change.action, fields[.content]?.asset?.location == nil,
-                    fields[.content] != nil
-                else { continue }
+            for stored in try store.read({ db in try db.pendingOfDifferingContent(in: zone.id) }) {
                 let id = RecordID(zone: zone.id, name: stored.change.record)
-                guard ids.contains(id), let state = try store.read({ db in try db.state(of: id) }),
-                    let base = try store.read({ db in try db.base(id) }),
-                    state.content?.contentHash != base.contentHash
-                else { continue }
+                guard ids.contains(id), let content = Self.content(of: stored.change), content.location == nil else {
+                    continue
+                }
                 blocked.insert(id)
             }
         }

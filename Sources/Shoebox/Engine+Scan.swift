@@ -137,11 +137,11 @@ private struct RootScan {
             return
         }
         listedAll.insert(path)
-        var children: [FileName: BaseRow] = [:]
-        if let id {
-            for row in try engine.store.read({ db in try db.baseChildren(of: id, root: root) }) {
-                children[row.name] = row
-            }
+        var children: [FileName: BaseGlance] = [:]
+        if let id { children = try engine.store.read { db in try db.glances(in: id, root: root) } }
+        func row(_ name: FileName, _ glance: BaseGlance?) throws -> BaseRow? {
+            guard glance != nil, let id else { return nil }
+            return try engine.store.read { db in try db.base(named: name, in: id, root: root) }
         }
         var listing = Listing(path: path, id: id)
         for entry in entries {
@@ -155,16 +155,16 @@ private struct RootScan {
             switch entry.kind {
             case .directory:
                 let entryPath = path.appending(entry.name)
-                if let child, child.kind == .folder, child.stamp.isSameFile(as: entry.stamp) {
-                    if isRecursive { worklist.append((entryPath, child.id)) }
+                if let child, child.kind == .folder, child.isSameFile(as: entry.stamp) {
+                    if isRecursive { worklist.append((entryPath, child.folder)) }
                 } else {
                     listing.candidates.append(entry)
-                    if let child { listing.changed.append(child) }
+                    if let known = try row(entry.name, child) { listing.changed.append(known) }
                     let moved = try movedFolder(entry, outcome: &outcome)
-                    worklist.append((entryPath, moved ?? (child?.kind == .folder ? child?.id : nil)))
+                    worklist.append((entryPath, moved ?? child?.folder))
                 }
             case .file:
-                if let child, child.kind == .file, child.stamp.isUnchanged(from: entry.stamp) { continue }
+                if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }
                 if child == nil, !SidecarName.photos(for: entry.name).isEmpty {
                     switch try engine.sidecarStanding(entry, in: path, folder: id, root: root) {
                     case .unchanged: continue
@@ -175,18 +175,18 @@ private struct RootScan {
                     }
                 }
                 listing.candidates.append(entry)
-                if let child { listing.changed.append(child) }
+                if let known = try row(entry.name, child) { listing.changed.append(known) }
             case .symbolicLink, .other:
-                if let child { listing.missing.append(child) }
+                if let known = try row(entry.name, child) { listing.missing.append(known) }
                 try engine.report(
                     "notAFile", path: engine.display(path.appending(entry.name), root),
                     "'\(engine.display(path.appending(entry.name), root))' is a symbolic link or a special file; it is left alone.",
                     "Put a copy of the file there if it should be shared.")
             }
         }
-        for (name, row) in children
-        where !engine.settings.ignore.ignores(path.appending(name), isDirectory: row.kind == .folder) {
-            listing.missing.append(row)
+        for (name, child) in children
+        where !engine.settings.ignore.ignores(path.appending(name), isDirectory: child.kind == .folder) {
+            if let known = try row(name, child) { listing.missing.append(known) }
         }
         for row in listing.missing { gone[row.id] = (row, path.appending(row.name)) }
         if !listing.sidecars.isEmpty { foundSidecars.append((path, listing.sidecars)) }

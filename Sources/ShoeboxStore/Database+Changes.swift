@@ -235,3 +235,16 @@ extension Database {
         for record in records.compactMap({ RecordName(bytes: $0) }) { try refresh(record, in: zone, after: nil) }
     }
 }
+
+extension Database {
+    /// Pending changes of records whose folder shows other bytes than the record has now.
+    public func pendingOfDifferingContent(in zone: ZoneID) throws -> [StoredChange] {
+        try Row.fetchAll(
+            cachedStatement(
+                sql: """
+                    SELECT change.* FROM change JOIN record USING (zone, record) JOIN base USING (zone, record)
+                    WHERE change.zone = ? AND change.state = 0 AND base.hash IS NOT record.hash
+                    """), arguments: [zone.data]
+        ).map(StoredChange.init)
+    }
+}
