@@ -2,7 +2,7 @@
 
 SWIFT ?= swift
 
-.PHONY: help deps build run test bench format lint fixtures test-mounts simulate
+.PHONY: help deps build run test bench format lint fixtures simulate
 
 help:
 	@echo "make run          install what is needed, build, and show two people sharing photos"
@@ -11,7 +11,6 @@ help:
 	@echo "make deps         install the Debian packages that building needs"
 	@echo "make bench        measure beside cp and rsync (BENCH_SCALE=0.01 for a short form)"
 	@echo "make simulate     run only the seeded simulations"
-	@echo "make test-mounts  run the scenarios on real mounts: MOUNTS='dir1 dir2'"
 	@echo "make lint         check format and fixtures       make format    format the sources"
 	@echo "make fixtures     make fixtures/photos again"
 
@@ -39,9 +38,6 @@ lint:
 
 fixtures:
 	fixtures/generate.py
-
-test-mounts:
-	@scripts/test-mounts.sh $(MOUNTS)
 
 simulate:
 	@scripts/simulate.sh
