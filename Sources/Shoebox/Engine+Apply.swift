@@ -33,11 +33,11 @@ extension Engine {
         var outcome = ApplyOutcomes()
         guard privateZone != nil, try checkRoot(root) else { return outcome }
         let shown = zonesShown(root).map(\.id)
-        let needsLayout = try store.read { db in
-            try db.metaText("layoutDirty.\(root.rawValue)") ?? db.metaText("layoutDirty") != nil
-        }
+        try recover(root)
+        let dirtyLayout = try store.read { db in try db.dirtyLayout(root: root) }
+        try store.write { db in for row in try db.parkedBase(root: root) { try db.markDirty(row.id) } }
         let dirty = try store.read { db in try db.dirtyRecords(in: shown, limit: limit) }
-        guard !dirty.isEmpty || needsLayout else { return outcome }
+        guard !dirty.isEmpty || dirtyLayout != nil else { return outcome }
         outcome.derived += try deriveCopies(of: dirty)
         try rekeyMoved(dirty)
         var scope = try store.read { db in try gather(root, dirty: dirty, db) }
@@ -58,9 +58,7 @@ extension Engine {
         outcome.waiting = failed.count
         try store.write { db in
             try db.clearDirty(dirty.map(\.id).filter { !failed.contains($0) })
-            if failed.isEmpty, needsLayout, root == .shared || zonesShown(.shared).isEmpty {
-                try db.setMetaText("layoutDirty", nil)
-            }
+            if failed.isEmpty, let dirtyLayout { try db.clearDirtyLayout(root: root, upTo: dirtyLayout) }
         }
         return outcome
     }
@@ -77,8 +75,9 @@ extension Engine {
             if let base = try db.base(row.id) { parents.insert(base.parent) }
             if row.type == .folder { parents.insert(row.id) }
         }
-        // A folder that isn't live shows while something in it does, so what is in it must be seen.
-        for folder in folders where !folder.isLive { parents.insert(folder.id) }
+        // A folder that isn't live shows while something in it does, and one that is to be made may have waited for its
+        // parent with all that is in it.
+        for folder in folders where try !folder.isLive || db.base(folder.id) == nil { parents.insert(folder.id) }
         // Folders of one place are one: what is in either may collide with what is in the other.
         var samePlace: [String: [RecordID]] = [:]
         for folder in folders { samePlace["\(folder.parent)/\(folder.name.bytes)", default: []].append(folder.id) }
@@ -200,14 +199,15 @@ extension Engine {
         _ operations: [FileOperation], root: RootKind, scope: ApplyScope, outcome: inout ApplyOutcomes
     ) throws -> Set<RecordID> {
         var failed: Set<RecordID> = []
+        var done: [(operation: FileOperation, stamp: FileStamp?)] = []
         let applier = makeApplier(root)
         for operation in operations {
             let id = operation.record
             guard !failed.contains(id) else { continue }
             switch applier.apply(operation) {
             case .done(let stamp):
-                outcome.operations += 1
-                try noteDone(operation, stamp: stamp, root: root, scope: scope)
+                done.append((operation, stamp))
+                try followWithSidecar(operation, root: root)
                 for code in ["notApplied", "contentMissing", "diskFull"] {
                     try clearProblem(code, path: operation.path.map { display($0, root) })
                 }
@@ -223,49 +223,61 @@ extension Engine {
                 try reportFailure(operation, error, root: root)
             }
         }
-        if outcome.operations > 0 {
-            let intents = try store.read { db in try db.intents() }
-            do {
-                try files(root).synchronize()
-                if let last = intents.last { try store.write { db in try db.clearIntents(upTo: last.rowID) } }
-            } catch { log("cannot make the \(root) folder durable: \(error)") }
+        outcome.operations += done.count
+        guard !done.isEmpty else { return failed }
+        // The base tree is noted behind the barrier: after a power cut it never claims what the folder lost. What a crash
+        // leaves unnoted is found again by the intents, and by the scan as what the records say already.
+        let intents = try store.read { db in try db.intents() }
+        var isDurable = true
+        do { try files(root).synchronize() } catch {
+            isDurable = false
+            log("cannot make the \(root) folder durable: \(error)")
+        }
+        try store.write { db in
+            for item in done { try noteDone(item.operation, stamp: item.stamp, root: root, scope: scope, db) }
+            if isDurable, let last = intents.last { try db.clearIntents(of: root, upTo: last.rowID) }
         }
         return failed
     }
 
-    /// Updates the base tree after one operation.
-    private func noteDone(_ operation: FileOperation, stamp: FileStamp?, root: RootKind, scope: ApplyScope) throws {
+    private func followWithSidecar(_ operation: FileOperation, root: RootKind) throws {
         let id = operation.record
         if case .remove(_, let path, _) = operation { try removeSidecarFile(of: id, besides: path, root: root) }
         if case .move(_, let old, let new) = operation { try moveSidecarFile(of: id, from: old, to: new, root: root) }
-        try store.write { db in
-            let vector = try db.state(of: id)?.vector ?? [:]
-            let node = scope.layout.nodes[id]
-            switch operation {
-            case .makeDirectory(_, let path), .write(_, let path, _, _):
-                guard let node, let stamp, let name = path.last else { return }
-                var hash: Digest32?
-                if case .write(_, _, let written, _) = operation { hash = written }
-                try db.setBase(
-                    BaseRow(
-                        root: root, id: id, parent: node.parent, name: name, kind: node.kind, stamp: stamp,
-                        contentHash: hash, vector: vector, twins: node.twins))
-            case .move(_, _, let path), .unpark(_, let path):
-                guard var row = try db.base(id), let node, let name = path.last else { return }
-                row.parent = node.parent
-                row.name = name
-                row.isParked = false
-                if let stamp { row.stamp = stamp }
-                try db.setBase(row)
-            case .park:
-                guard var row = try db.base(id) else { return }
-                row.isParked = true
-                if let stamp { row.stamp = stamp }
-                try db.setBase(row)
-            case .remove, .removeDirectory:
-                try db.removeBase(id)
-                try db.removeSidecar(id)
-            }
+    }
+
+    /// Updates the base tree after one operation.
+    private func noteDone(
+        _ operation: FileOperation, stamp: FileStamp?, root: RootKind, scope: ApplyScope, _ db: Database
+    ) throws {
+        let id = operation.record
+        let vector = try db.state(of: id)?.vector ?? [:]
+        let node = scope.layout.nodes[id]
+        switch operation {
+        case .makeDirectory(_, let path), .write(_, let path, _, _):
+            guard let node, let stamp, let name = path.last else { return }
+            var hash: Digest32?
+            if case .write(_, _, let written, _) = operation { hash = written }
+            try db.setBase(
+                BaseRow(
+                    root: root, id: id, parent: node.parent, name: name, kind: node.kind, stamp: stamp,
+                    contentHash: hash, vector: vector, twins: node.twins))
+        case .move(_, _, let path), .unpark(_, let path):
+            guard var row = try db.base(id), let name = path.last else { return }
+            // What the layout no longer shows was only put back where it was.
+            if let node { row.parent = node.parent }
+            row.name = name
+            row.isParked = false
+            if let stamp { row.stamp = stamp }
+            try db.setBase(row)
+        case .park:
+            guard var row = try db.base(id) else { return }
+            row.isParked = true
+            if let stamp { row.stamp = stamp }
+            try db.setBase(row)
+        case .remove, .removeDirectory:
+            try db.removeBase(id)
+            try db.removeSidecar(id)
         }
     }
 
@@ -274,7 +286,8 @@ extension Engine {
         try store.write { db in
             for id in scope.ids where !failed.contains(id) {
                 guard let node = scope.layout.nodes[id], var row = try db.base(id), row.root == root, !row.isParked,
-                    row.contentHash == node.contentHash, row.kind == node.kind
+                    row.contentHash == node.contentHash, row.kind == node.kind, row.parent == node.parent,
+                    row.name == node.name
                 else { continue }
                 let vector = try db.state(of: id)?.vector ?? row.vector
                 guard vector != row.vector || node.twins != row.twins else { continue }

@@ -86,7 +86,7 @@ extension Engine {
             row.isHeadDirty = true
             try db.setZone(row)
             try db.markAllDirty(in: id)
-            try db.setMetaText("layoutDirty", "1")
+            try db.markLayoutDirty()
         }
         try reloadZones()
         if !isMine, current.control.kind == .share {
@@ -159,7 +159,7 @@ extension Engine {
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             try removePlacement(try placements(db).zones[zone.id], writer: &writer)
             try writer.finish()
-            try db.setMetaText("layoutDirty", "1")
+            try db.markLayoutDirty()
             try db.clearProblems(code: "leaveOffered", zone: zone.id)
         }
         try reloadZones()
@@ -199,7 +199,7 @@ extension Engine {
             row.state = .active
             try db.setZone(row)
             try db.markAllDirty(in: zone.id)
-            try db.setMetaText("layoutDirty", "1")
+            try db.markLayoutDirty()
         }
         missing = missing.filter { $0.key.zone != zone.id }
         try clearProblem("leaveOffered", zone: zone.id)

@@ -19,6 +19,8 @@ extension Engine {
         guard let privateZone else { return }
         let existing =
             record.map { placements.records[RecordID(zone: zone, name: $0)] } ?? placements.zones[zone]
+        let wanted = parent.flatMap { $0.isZoneRoot ? nil : $0.name }
+        if let existing, existing.name == name, existing.parent == wanted { return }
         let fallback = RecordName(bytes: world.randomBytes(16)) ?? RecordName(2)
         let id = existing?.id ?? RecordID(zone: privateZone, name: fallback)
         var fields: [FieldKey: Value] = [
@@ -51,6 +53,7 @@ extension Engine {
         let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
         try db.removeBase(row.id)
         moved.id = newID
+        writer.carried[row.id] = newID
         moved.vector = try db.state(of: newID)?.vector ?? [:]
         try db.setBase(moved)
         for child in children where !child.id.isZoneRoot && child.id.zone == row.id.zone {
@@ -88,6 +91,7 @@ extension Engine {
             }
         }
         try writer.write(id, type: state.type, .moved(to: zone), context: shown)
+        try db.moveSidecar(from: id, to: target)
         return target
     }
 

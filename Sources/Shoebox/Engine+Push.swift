@@ -150,7 +150,11 @@ extension Engine {
                     fields[.content] = .asset(asset)
                     stored.change.action = .set(fields)
                     located.append((stored, asset))
-                } else if latest[stored.change.record] == stored.id, stored.change.dot.replica == replica {
+                } else if latest[stored.change.record] == stored.id, stored.change.dot.replica == replica,
+                    try store.read({ db in try db.record(RecordID(zone: zone.id, name: stored.change.record)) })?.isLive
+                        == true
+                {
+                    // Of what was deleted nobody needs the bytes.
                     waiting.insert(stored.change.record)
                     continue
                 }

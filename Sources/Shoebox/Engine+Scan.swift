@@ -57,6 +57,7 @@ extension Engine {
             outcome.isOffline = true
             return outcome
         }
+        try recover(root)
         var scan = RootScan(engine: self, root: root, author: author)
         try scan.run(directories: directories, outcome: &outcome)
         return outcome

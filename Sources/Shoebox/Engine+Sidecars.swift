@@ -244,22 +244,51 @@ extension Engine {
         _ = makeApplier(root).trash(path.parent.appending(row.name), expecting: row.stamp, record: id)
     }
 
-    /// Moves a record's sidecar file along with its photo, if it is as last seen and its new place is free.
+    /// Moves a record's sidecar file along with its photo, if its new place is free. One that was edited since it was
+    /// last read is the photo's all the same, and is read at its new place.
     func moveSidecarFile(of id: RecordID, from old: RelativePath, to new: RelativePath, root: RootKind) throws {
         guard var row = try store.read({ db in try db.sidecar(id) }), let name = new.last,
             let target = SidecarName.candidates(for: name).first
         else { return }
+        let files = files(root)
         let source = old.parent.appending(row.name)
         let destination = new.parent.appending(target)
-        guard source != destination, let entry = try files(root).entry(at: source),
-            entry.stamp.isUnchanged(from: row.stamp)
-        else { return }
-        guard try files(root).entry(at: destination) == nil else { return }
-        try files(root).rename(source, to: destination, mode: .failIfExists)
+        guard source != destination, let entry = try files.entry(at: source), entry.kind == .file else { return }
+        let isAsSeen = entry.stamp.isUnchanged(from: row.stamp)
+        if !isAsSeen {
+            guard let bytes = try? files.readAll(source, maxBytes: SidecarDocument.bytesMax),
+                case .document(let document) = SidecarDocument.read(bytes), document.record == id.name
+            else { return }
+        }
+        guard try files.entry(at: destination) == nil else { return }
+        try files.rename(source, to: destination, mode: .failIfExists)
         row.name = target
-        row.stamp = try files(root).entry(at: destination)?.stamp ?? row.stamp
+        if isAsSeen { row.stamp = try files.entry(at: destination)?.stamp ?? row.stamp }
         let moved = row
         try store.write { db in try db.setSidecar(moved) }
+        if !isAsSeen { later[.init(root: root, path: new.parent)] = world.uptimeMilliseconds() }
+    }
+
+    /// The same for a photo that its user renamed or moved without its sidecar. `folder` and `name` are where it was.
+    func followWithSidecar(_ id: RecordID, from folder: RecordID, _ name: FileName, root: RootKind) throws {
+        let paths = try store.read { db -> (RelativePath, RelativePath)? in
+            guard let row = try db.base(id), row.kind == .file, try db.sidecar(id) != nil,
+                let former = try db.basePath(of: folder, top: [top(root)]),
+                let present = try db.basePath(of: row.parent, top: [top(root)])
+            else { return nil }
+            return (former.appending(name), present.appending(row.name))
+        }
+        guard let (old, new) = paths else { return }
+        do { try moveSidecarFile(of: id, from: old, to: new, root: root) } catch let error as FileError {
+            log("the sidecar of '\(name)' stays behind: \(error)")
+        }
+    }
+
+    /// Puts the sidecar that a deleted photo left behind into the trash, so that no later photo of that name takes it
+    /// for its own. One that was edited since stays.
+    func removeOrphan(_ row: SidecarRow, in folder: RecordID, root: RootKind) throws {
+        guard let directory = try store.read({ db in try db.basePath(of: folder, top: [top(root)]) }) else { return }
+        _ = makeApplier(root).trash(directory.appending(row.name), expecting: row.stamp, record: row.id)
     }
 }
 

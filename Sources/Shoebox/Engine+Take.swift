@@ -11,6 +11,10 @@ private struct Aftermath {
     var problems: [Problem] = []
     /// Edits of read-only files, to be copied into the library.
     var privateCopies: [BaseRow] = []
+    /// Files that were renamed or moved, with where they were: their sidecars follow.
+    var moved: [(id: RecordID, folder: RecordID, name: FileName)] = []
+    /// Sidecars of deleted files, with the folder they are in.
+    var orphans: [(row: SidecarRow, folder: RecordID)] = []
     var log: [String] = []
 }
 
@@ -30,6 +34,7 @@ extension Engine {
                     where RecordName(zone.control.owner.digest.high) == id.name { taker.leaving.insert(zone.id) }
                 }
             }
+            try taker.remember(changes)
             for change in changes { try taker.take(change) }
             try taker.writer.finish()
             aftermath = taker.aftermath
@@ -39,6 +44,8 @@ extension Engine {
             try report(problem.code, path: problem.path, zone: problem.zone, problem.message, problem.remedy)
         }
         for row in aftermath.privateCopies { try keepPrivateCopy(of: row) }
+        for item in aftermath.moved { try followWithSidecar(item.id, from: item.folder, item.name, root: root) }
+        for item in aftermath.orphans { try removeOrphan(item.row, in: item.folder, root: root) }
         if count > 0 { log("took \(count) changes (\(author))") }
         return count
     }
@@ -52,6 +59,7 @@ private struct LocalTaker {
     var writer: HistoryWriter
     let placements: Placements
     var created: [Int: RecordID] = [:]
+    var former: [RecordID: BaseRow] = [:]
     var aftermath = Aftermath()
     /// Shares whose folder is gone as a whole: nothing of them is deleted.
     var leaving: Set<ZoneID> = []
@@ -67,24 +75,43 @@ private struct LocalTaker {
         self.placements = placements
     }
 
+    /// Keeps what the base says of everything that changes. A file or folder that takes a place in the base puts out what
+    /// stood there, whose own change may come later: two that swapped places, a file that a folder took the name of.
+    mutating func remember(_ changes: [LocalChange]) throws {
+        for change in changes {
+            switch change {
+            case .restamp(let id, _), .edit(let id, _, _), .place(let id, _, _, _, _), .delete(let id):
+                former[id] = try db.base(id)
+            case .create: continue
+            }
+        }
+    }
+
+    /// What the base says of a record, or said before this transaction.
+    private func row(_ id: RecordID) throws -> BaseRow? { try db.base(id) ?? former[id] }
+
+    /// The record as it is now: what went to another zone with its folder is changed there.
+    private func present(_ id: RecordID) -> RecordID { writer.carried[id] ?? id }
+
     mutating func take(_ change: LocalChange) throws {
         switch change {
-        case .restamp(let id, let stamp):
-            guard var row = try db.base(id) else { return }
+        case .restamp(let old, let stamp):
+            let id = present(old)
+            guard var row = try row(id) else { return }
             row.stamp = stamp
             try db.setBase(row)
-        case .edit(let id, let hash, let stamp): try edit(id, hash: hash, stamp: stamp)
+        case .edit(let id, let hash, let stamp): try edit(present(id), hash: hash, stamp: stamp)
         case .place(let id, let folder, let name, let path, let stamp):
-            try place(id, in: folder, name: name, path: path, stamp: stamp)
+            try place(present(id), in: folder, name: name, path: path, stamp: stamp)
         case .create(let number, let kind, let folder, let path, let stamp, let hash, _):
             try create(number, kind: kind, in: folder, path: path, stamp: stamp, hash: hash)
-        case .delete(let id): try delete(id)
+        case .delete(let id): try delete(present(id))
         }
     }
 
     private func resolve(_ folder: FolderReference) -> RecordID? {
         switch folder {
-        case .existing(let id): id
+        case .existing(let id): writer.carried[id] ?? id
         case .created(let number): created[number]
         }
     }
@@ -192,21 +219,21 @@ private struct LocalTaker {
     // MARK: Changed
 
     private mutating func edit(_ id: RecordID, hash: Digest32, stamp: FileStamp) throws {
-        guard var row = try db.base(id) else { return }
+        guard var row = try row(id) else { return }
+        if try db.state(of: id)?.content?.contentHash == hash {
+            // These are the record's bytes already: a crash came between writing and noting them.
+            row.stamp = stamp
+            row.contentHash = hash
+            try db.setBase(row)
+            try db.markDirty(id)
+            return
+        }
         guard mayWrite(id.zone) else {
             row.stamp = stamp
             row.contentHash = hash
             try db.setBase(row)
             try db.markDirty(id)
             aftermath.privateCopies.append(row)
-            return
-        }
-        if let state = try db.state(of: id), state.content?.contentHash == hash {
-            // The engine's own bytes, whose note of having been written was lost in a crash.
-            row.stamp = stamp
-            row.contentHash = hash
-            try db.setBase(row)
-            try db.markDirty(id)
             return
         }
         let type = try db.record(id)?.type ?? .file
@@ -232,10 +259,10 @@ private struct LocalTaker {
         if id.zone == .none || id.isZoneRoot {
             // The folder of an owner, or of an own share: shown again, its content was deleted by its own marks.
             try db.removeBase(id)
-            try db.setMetaText("layoutDirty", "1")
+            try db.markLayoutDirty()
             return
         }
-        guard let row = try db.base(id) else { return }
+        guard let row = try row(id) else { return }
         guard mayWrite(id.zone) else {
             try db.removeBase(id)
             try db.markDirty(id)
@@ -243,6 +270,7 @@ private struct LocalTaker {
         }
         try deleteRecord(id, context: row.vector)
         for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
+        if row.kind == .file, let sidecar = try db.sidecar(id) { aftermath.orphans.append((sidecar, row.parent)) }
         try db.removeBase(id)
         try db.removeSidecar(id)
     }
@@ -271,20 +299,26 @@ private struct LocalTaker {
     private mutating func place(
         _ id: RecordID, in folder: FolderReference, name: FileName, path: RelativePath, stamp: FileStamp
     ) throws {
-        guard let parent = resolve(folder), var row = try db.base(id) else { return }
+        guard let parent = resolve(folder), var row = try row(id) else { return }
         let oldParent = row.parent
         let oldName = row.name
+        if row.kind == .file {
+            // In another zone the record has the same name.
+            let isCarried = parent.zone != id.zone && placements.records[id] == nil && mayWrite(parent.zone)
+            let now = isCarried ? RecordID(zone: parent.zone, name: id.name) : id
+            aftermath.moved.append((now, oldParent, oldName))
+        }
         row.parent = parent
         row.name = name
         row.stamp = stamp
         let isPlaced = placements.records[id] != nil && root == .library
         if id.zone == .none {
             try db.setBase(row)
-            try db.setMetaText("layoutDirty", "1")
+            try db.markLayoutDirty()
         } else if id.isZoneRoot {
             try db.setBase(row)
             guard root == .library ? parent.zone == engine.privateZone : parent == oldParent else {
-                try db.setMetaText("layoutDirty", "1")
+                try db.markLayoutDirty()
                 return
             }
             try engine.writePlacement(
@@ -319,6 +353,10 @@ private struct LocalTaker {
     }
 
     private mutating func rename(_ id: RecordID, _ fields: [FieldKey: Value], _ row: inout BaseRow) throws {
+        // What the record says already is no edit: a crash came between moving the file and noting it.
+        let state = try db.state(of: id)
+        let fields = fields.filter { state?[$0.key] != $0.value }
+        guard !fields.isEmpty else { return try db.markDirty(id) }
         let type = try db.record(id)?.type ?? .file
         let change = try writer.write(id, type: type, .set(fields), context: row.vector)
         row.vector.insert(change.dot)

@@ -39,6 +39,8 @@ public final class Engine {
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
     /// Zones whose own head this process has written: nobody else does, so it need not be read again.
     var ownHeadsWritten: Set<ZoneID> = []
+    /// Watched folders that were brought in step with the base tree after this process started.
+    var recovered: Set<RootKind> = []
     /// Contents whose asset turned out to be damaged.
     var damagedAssets: Set<Digest32> = []
     /// Keys of the problems that are noted at present.

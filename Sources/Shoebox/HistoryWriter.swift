@@ -12,6 +12,8 @@ struct HistoryWriter {
     let author: String
     let nowMilliseconds: UInt64
     private(set) var count = 0
+    /// Records that this transaction moved to another zone, by what they were.
+    var carried: [RecordID: RecordID] = [:]
     private var clock: HybridClock
     private var token: Int64?
     private var counter: UInt64

@@ -89,7 +89,7 @@ extension Database {
                 if let name = state[.targetRecord]?.reference {
                     try markDirty(RecordID(zone: ZoneID(target), name: name))
                 }
-                try setMetaText("layoutDirty", "1")
+                try markLayoutDirty()
             }
         default: break
         }
@@ -157,6 +157,22 @@ extension Database {
     /// Marks every record with a place in a zone.
     public func markAllDirty(in zone: ZoneID) throws {
         try execute(sql: "UPDATE record SET dirty = 1 WHERE zone = ?", arguments: [zone.data])
+    }
+
+    /// Says that folders themselves may show wrongly, in both watched folders, whatever records are dirty.
+    public func markLayoutDirty() throws {
+        try setMetaNumber("layoutGeneration", (metaNumber("layoutGeneration") ?? 0) + 1)
+    }
+
+    /// The number of the latest `markLayoutDirty`; nil if this watched folder has shown what came of it.
+    public func dirtyLayout(root: RootKind) throws -> Int64? {
+        let newest = try metaNumber("layoutGeneration") ?? 0
+        return try newest > metaNumber("layoutShown.\(root.rawValue)") ?? 0 ? newest : nil
+    }
+
+    /// Says that a watched folder shows its folders as they were to be at a number.
+    public func clearDirtyLayout(root: RootKind, upTo generation: Int64) throws {
+        try setMetaNumber("layoutShown.\(root.rawValue)", generation)
     }
 
     /// Says that the folder shows these records as they are.

@@ -66,6 +66,15 @@ extension Database {
             sql: "DELETE FROM sidecar WHERE zone = ? AND record = ?", arguments: [id.zone.data, id.name.data])
     }
 
+    /// Says that the sidecar of one record, and the states it was written from, are another record's now.
+    public func moveSidecar(from old: RecordID, to new: RecordID) throws {
+        for table in ["sidecar", "sidecarState"] {
+            try execute(
+                sql: "UPDATE OR REPLACE \(table) SET zone = ?, record = ? WHERE zone = ? AND record = ?",
+                arguments: [new.zone.data, new.name.data, old.zone.data, old.name.data])
+        }
+    }
+
     /// The fields that a sidecar was written from, as JSON text; nil when they are not known (any more).
     public func sidecarState(rev: String, of id: RecordID) throws -> Data? {
         try Data.fetchOne(
@@ -116,9 +125,18 @@ extension Database {
         }
     }
 
-    /// Forgets intents: what they were for is durable.
-    public func clearIntents(upTo rowID: Int64) throws {
-        try execute(sql: "DELETE FROM intent WHERE id <= ?", arguments: [rowID])
+    /// Forgets intents of a watched folder: what they were for is durable.
+    public func clearIntents(of root: RootKind, upTo rowID: Int64) throws {
+        try execute(sql: "DELETE FROM intent WHERE root = ? AND id <= ?", arguments: [root.rawValue, rowID])
+    }
+
+    /// Every sidecar known.
+    public func sidecars() throws -> [SidecarRow] {
+        try Row.fetchAll(self, sql: "SELECT * FROM sidecar ORDER BY zone, record").map { row in
+            SidecarRow(
+                id: RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record")),
+                name: try row.fileName("name"), stamp: row.fileStamp(), rev: row["rev"])
+        }
     }
 
     /// The asset that this replica wrote or verified for certain bytes.

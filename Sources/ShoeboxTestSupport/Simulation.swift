@@ -209,7 +209,7 @@ public final class Simulation {
     public func heal() {
         guard !replicas.isEmpty else { return }
         world.heal()
-        users.endAllWriting(step: stepNumber)
+        users.endAllWriting(on: world.machines, step: stepNumber)
         for number in replicas.indices {
             if !machine(number).faults.isCrashed { die(number) }
         }

@@ -32,15 +32,19 @@ final class SimulationUsers: Sendable {
         state.withLock { $0.ledger.waive(before.subtracting(after), step: step) }
     }
 
-    /// Closes everything that is still being written.
-    func endAllWriting(step: Int) {
-        let machines = state.withLock { state in state.begun }
-        for held in machines {
-            do throws(FileError) {
-                try endWriting(held.disk, held.machine, step)
-            } catch {
-                // The root is gone, or the disk is full: the half file stays what it is.
+    /// Closes everything that is still being written. What the user had saved over such a file is written over by that.
+    func endAllWriting(on machines: [SimulatedMachine], step: Int) {
+        for machine in machines {
+            let before = shown(on: machine)
+            for held in state.withLock({ $0.begun }) where held.machine == machine.name {
+                do throws(FileError) {
+                    try endWriting(held.disk, held.machine, step)
+                } catch {
+                    // The root is gone, or the disk is full: the half file stays what it is.
+                }
             }
+            let after = shown(on: machine)
+            state.withLock { $0.ledger.waive(before.subtracting(after), step: step) }
         }
     }
 

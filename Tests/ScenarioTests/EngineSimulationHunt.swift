@@ -1,4 +1,6 @@
 import Foundation
+import ShoeboxModel
+import ShoeboxStore
 import ShoeboxTestSupport
 import Testing
 
@@ -46,10 +48,55 @@ import Testing
                 }
                 print("==== \(name) seed \(seed)")
                 for line in lines { print(line.prefix(400)) }
+                if environment["TRACE"] != nil { trace(script, setup) }
                 fflush(nil)
             }
             let seconds = Date().timeIntervalSince(start)
             print("#### \(name): \(failed.count) of \(count) failed: \(failed) in \(Int(seconds)) s")
         }
+    }
+
+    private func trace(_ script: SimulationScript, _ setup: SimulationSetup) {
+        do {
+            let simulation = try Simulation(seed: script.seed, setup: setup)
+            let engines = simulation.replicas.compactMap { ($0 as? EngineReplica)?.replica }
+            var lines = engines.map(\.logLines.count)
+            func logs() {
+                for (index, engine) in engines.enumerated() {
+                    var seen: Set<String> = []
+                    for line in engine.logLines[lines[index]...] where seen.insert(line).inserted {
+                        print("        \(engine.machine.name): \(line)")
+                    }
+                    lines[index] = engine.logLines.count
+                }
+            }
+            for (number, step) in script.steps.enumerated() {
+                let before = simulation.ledger.entries.count
+                simulation.run([step])
+                print("\(number): \("\(step)".split(separator: "ShoeboxTestSupport.").joined().split(separator: "SimulationStep.").joined())")
+                for entry in simulation.ledger.entries[before...] { print("    wrote \(entry)") }
+                logs()
+                if case .user(let machine, let root, _) = step {
+                    let disk = root == .library ? simulation.machine(machine).library : simulation.machine(machine).shared
+                    print("    \(disk.tree(without: ".shoebox").keys.sorted())")
+                }
+            }
+            print("healing")
+            simulation.heal()
+            logs()
+            for engine in engines {
+                print("\(engine.machine.name) quiet \(engine.isQuiet) problems \(engine.problems.map(\.message))")
+                for root in [engine.machine.library, engine.machine.shared] { print("    \(root.tree().keys.sorted())") }
+                try engine.store.read { db in
+                    print("    pending \(try db.pendingCount()) dirty \(try db.dirtyCount()) missing \(try db.missingSegments())")
+                    for zone in try db.zones() {
+                        for row in try db.dirtyRecords(in: [zone.id], limit: 20) {
+                            print("    dirty \(row.type) \(row.id.name) \(row.name?.description ?? "") live \(row.isLive)")
+                        }
+                        for change in try db.pendingChanges(in: zone.id, limit: 20) { print("    pending \(change.change)") }
+                    }
+                }
+            }
+        } catch { print(error) }
     }
 }

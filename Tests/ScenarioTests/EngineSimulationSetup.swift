@@ -16,10 +16,13 @@ enum EngineSimulationSetup {
 
     static func make() -> SimulationSetup {
         let accounts = Accounts()
-        return SimulationSetup(
+        var setup = SimulationSetup(
             machines: machines, healingRoundsMax: 60,
             makeReplica: { machine in try EngineReplica(replica(machine, accounts)) },
-            prepare: prepare, check: checkDeletions)
+            prepare: prepare, check: { checkNames($0) + checkDeletions($0) })
+        // An upload that a crash cut off from its record has taken its asset's name; that is seen by trying.
+        setup.allowedViolations = [.publishedOver]
+        return setup
     }
 
     private static func replica(_ machine: SimulatedMachine, _ accounts: Accounts) throws -> Replica {
@@ -72,6 +75,11 @@ enum EngineSimulationSetup {
                 throw PreparationFailed("\(replica.machine.name) shows \(replica.tree(.shared).keys.sorted())")
             }
         }
+    }
+
+    /// Nothing but assets was published under a name that was taken.
+    private static func checkNames(_ simulation: Simulation) -> [String] {
+        simulation.world.storage.violations.filter { $0.rule == .publishedOver && !"\($0.path)".hasPrefix("assets/") }.map { "contract: \($0)" }
     }
 
     /// P5, after all else held: what one machine's user deletes is gone everywhere, and stays so when all start anew.

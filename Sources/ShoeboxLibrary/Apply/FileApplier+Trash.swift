@@ -119,12 +119,42 @@ extension FileApplier {
         return failures
     }
 
+    /// What is put aside in `.shoebox/tmp`, with the stamp it has there.
+    public func parkedRecords() throws(FileError) -> [RecordID: FileStamp] {
+        var result: [RecordID: FileStamp] = [:]
+        let entries: [DirectoryEntry]
+        do throws(FileError) {
+            entries = try files.list(OwnPaths.temporary)
+        } catch where error.code == .absent {
+            return [:]
+        }
+        for entry in entries {
+            guard let id = entry.name.text.flatMap(Self.parkedRecord) else { continue }
+            result[id] = entry.stamp
+        }
+        return result
+    }
+
+    /// The record that a name in `.shoebox/tmp` was parked for; nil for any other name.
+    private static func parkedRecord(_ name: String) -> RecordID? {
+        let prefix = "park-"
+        guard name.hasPrefix(prefix), !name.hasSuffix(".json") else { return nil }
+        let rest = name.dropFirst(prefix.count)
+        guard let dash = rest.firstIndex(of: "-"), let zone = ZoneID(hex: rest[..<dash]),
+            let record = RecordName(text: rest[rest.index(after: dash)...])
+        else { return nil }
+        return RecordID(zone: zone, name: record)
+    }
+
     /// Puts back what a crash left in `.shoebox/tmp`: parked files go where they were, or, if that is taken, to the
     /// trash; half-written new files are deleted. The failures, if any. To be called before anything is planned.
-    public func recoverTemporaries() -> [FileError] {
+    ///
+    /// - Parameter keeping: records whose parked files stay, as a plan will move them on.
+    public func recoverTemporaries(keeping: Set<RecordID> = []) -> [FileError] {
         var failures: [FileError] = []
         do throws(FileError) {
             for entry in try files.list(OwnPaths.temporary) {
+                if let id = entry.name.text.flatMap(Self.parkedRecord), keeping.contains(id) { continue }
                 do throws(FileError) {
                     try recover(entry)
                 } catch {

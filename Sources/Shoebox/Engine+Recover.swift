@@ -1,0 +1,139 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+extension Engine {
+    /// Brings the base tree and a watched folder back in step after the process or the machine died, once for each
+    /// folder and process, before anything in it is looked at.
+    ///
+    /// What was put aside is known to be aside again, so that nobody takes it for deleted; bytes that were renamed into
+    /// place are noted as what they are, or, if a power cut tore them, put away and written again; sidecars that a power
+    /// cut took or tore are written again. Everything can be repeated, after a crash in the middle, too.
+    func recover(_ root: RootKind) throws {
+        guard !recovered.contains(root) else { return }
+        try recoverParked(root)
+        try recoverIntents(root)
+        let key = "boot.\(root.rawValue)"
+        if try store.read({ db in try db.metaText(key) }) != world.bootID {
+            try recoverSidecars(root)
+            try store.write { db in try db.setMetaText(key, world.bootID) }
+        }
+        recovered.insert(root)
+    }
+
+    /// What lies in the temporary folder, against what the base says does.
+    private func recoverParked(_ root: RootKind) throws {
+        let applier = makeApplier(root)
+        let aside = try applier.parkedRecords()
+        var strays: Set<RecordID> = []
+        try store.write { db in
+            for (id, stamp) in aside {
+                guard var row = try db.base(id), row.root == root else {
+                    strays.insert(id)
+                    continue
+                }
+                row.isParked = true
+                row.stamp = stamp
+                try db.setBase(row)
+                try db.markDirty(id)
+            }
+            for var row in try db.parkedBase(root: root) where aside[row.id] == nil {
+                // It reached its place, and nobody noted it: the scan finds it there by its inode, as gone from here.
+                row.isParked = false
+                if try db.base(named: row.name, in: row.parent, root: root) != nil,
+                    let name = FileName(".unparked-\(row.id.name)")
+                {
+                    row.name = name
+                }
+                try db.setBase(row)
+                try db.markDirty(row.id)
+            }
+        }
+        for error in applier.recoverTemporaries(keeping: Set(aside.keys).subtracting(strays)) {
+            log("left in the temporary folder: \(error)")
+        }
+    }
+
+    /// Files that were about to be renamed into place when the process died.
+    private func recoverIntents(_ root: RootKind) throws {
+        let intents = try store.read { db in try db.intents().filter { $0.root == root } }
+        guard let last = intents.last else { return }
+        for intent in intents {
+            let entry = try files(root).entry(at: intent.path)
+            if let entry, entry.kind == .file, entry.stamp.inode == intent.inode {
+                let (hash, stamp) = try ContentHasher.hash(intent.path, files(root))
+                if hash == intent.contentHash {
+                    try store.write { db in try noteWritten(intent, stamp: stamp, db) }
+                } else if intent.boot != world.bootID {
+                    // Torn by a power cut: what was meant comes again, from the container or a file that has it.
+                    log("'\(display(intent.path, root))' was torn by a power cut and is written again")
+                    _ = makeApplier(root).trash(intent.path, expecting: entry.stamp, record: intent.id)
+                    try store.write { db in try forgetShown(intent, db) }
+                }
+            } else if intent.boot != world.bootID {
+                // The power cut took the rename. If that was noted already, the file is not deleted but missing.
+                try store.write { db in
+                    guard try db.base(intent.id)?.stamp.inode == intent.inode else { return }
+                    try forgetShown(intent, db)
+                }
+            }
+        }
+        try store.write { db in try db.clearIntents(of: root, upTo: last.rowID) }
+    }
+
+    private func forgetShown(_ intent: IntentRow, _ db: Database) throws {
+        try db.removeBase(intent.id)
+        try db.markDirty(intent.id)
+    }
+
+    /// Notes a file that was written and not noted. What it shows of the record is its bytes only.
+    private func noteWritten(_ intent: IntentRow, stamp: FileStamp, _ db: Database) throws {
+        try db.markDirty(intent.id)
+        if var row = try db.base(intent.id), row.root == intent.root {
+            guard row.contentHash != intent.contentHash || row.stamp != stamp else { return }
+            guard try db.basePath(of: row.parent, top: [top(intent.root)])?.appending(row.name) == intent.path else {
+                return
+            }
+            row.stamp = stamp
+            row.contentHash = intent.contentHash
+            try db.setBase(row)
+            return
+        }
+        guard let name = intent.path.last, zones[intent.id.zone]?.row.root == intent.root,
+            let parent = try db.base(at: intent.path.parent, root: intent.root, top: top(intent.root)),
+            try db.base(named: name, in: parent, root: intent.root) == nil
+        else { return }
+        try db.setBase(
+            BaseRow(
+                root: intent.root, id: intent.id, parent: parent, name: name, kind: .file, stamp: stamp,
+                contentHash: intent.contentHash, vector: [:]))
+    }
+
+    /// Sidecars as a power cut left them: one that is gone, or holds only the start of what was written, is made again.
+    private func recoverSidecars(_ root: RootKind) throws {
+        for row in try store.read({ db in try db.sidecars() }) {
+            let found = try store.read { db -> (path: RelativePath, written: [UInt8])? in
+                guard let base = try db.base(row.id), base.root == root, !base.isParked,
+                    let directory = try db.basePath(of: base.parent, top: [top(root)])
+                else { return nil }
+                return (directory.appending(row.name), try db.sidecarState(rev: row.rev, of: row.id).map(Array.init) ?? [])
+            }
+            guard let found, !row.rev.isEmpty else { continue }
+            if let entry = try files(root).entry(at: found.path) {
+                guard !entry.stamp.isUnchanged(from: row.stamp) || entry.stamp.size < found.written.count,
+                    let bytes = try? files(root).readAll(found.path, maxBytes: SidecarDocument.bytesMax),
+                    bytes.count < found.written.count, found.written.starts(with: bytes)
+                else { continue }
+                _ = makeApplier(root).trash(found.path, expecting: entry.stamp, record: row.id)
+            }
+            try store.write { db in
+                try db.removeSidecar(row.id)
+                try db.markDirty(row.id)
+            }
+        }
+    }
+}
