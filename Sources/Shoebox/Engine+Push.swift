@@ -120,11 +120,12 @@ extension Engine {
         return pending.count
     }
 
-    /// The changes up to the first mark of a move whose destination still has something to push.
+    /// The changes up to the first mark of a move whose destination still has something older to push: what was written
+    /// later doesn't count, or two moves in opposite directions would wait for each other.
     private func beforeWaitingMoves(_ pending: [StoredChange]) throws -> [StoredChange] {
         for (index, stored) in pending.enumerated() {
             guard case .moved(let destination) = stored.change.action, zones[destination]?.row.state == .active,
-                try store.read({ db in try db.pendingCount(in: destination) }) > 0
+                try store.read({ db in try db.hasPendingChanges(in: destination, before: stored.id) })
             else { continue }
             return Array(pending[..<index])
         }

@@ -102,6 +102,13 @@ extension Database {
                 """, arguments: [zone?.data, zone?.data]) ?? 0
     }
 
+    /// Whether a zone has own changes that were not pushed and are older than a change of any zone.
+    public func hasPendingChanges(in zone: ZoneID, before id: Int64) throws -> Bool {
+        try Bool.fetchOne(
+            self, sql: "SELECT EXISTS (SELECT 1 FROM change WHERE zone = ? AND state = 0 AND id < ?)",
+            arguments: [zone.data, id]) ?? false
+    }
+
     /// Replaces the content of a pending change, such as an asset's location that is known now.
     public func replacePayload(of id: Int64, with change: Change) throws {
         try execute(
