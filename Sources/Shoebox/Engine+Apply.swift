@@ -35,7 +35,8 @@ extension Engine {
         let shown = zonesShown(root).map(\.id)
         try recover(root)
         let dirtyLayout = try store.read { db in try db.dirtyLayout(root: root) }
-        try store.write { db in for row in try db.parkedBase(root: root) { try db.markDirty(row.id) } }
+        let parked = try store.read { db in try db.parkedBase(root: root) }
+        if !parked.isEmpty { try store.write { db in for row in parked { try db.markDirty(row.id) } } }
         let dirty = try store.read { db in try db.dirtyRecords(in: shown, limit: limit) }
         guard !dirty.isEmpty || dirtyLayout != nil else { return outcome }
         outcome.derived += try deriveCopies(of: dirty)
@@ -53,12 +54,20 @@ extension Engine {
         }
         outcome.derived += try writeDerivedNames(scope.layout.derivedNames, placements: scope.placements)
         try settleBase(scope, failed: failed, root: root)
-        try writeSidecars(for: dirty.filter { !failed.contains($0.id) }, root: root, outcome: &outcome)
+        let written = try writtenRows(operations, besides: dirty)
+        let unwritten = try writeSidecars(
+            for: (dirty + written).filter { !failed.contains($0.id) }, root: root, outcome: &outcome)
         try writeTagFiles(for: dirty, root: root, outcome: &outcome)
         outcome.waiting = failed.count
         try store.write { db in
             try db.clearDirty(dirty.map(\.id).filter { !failed.contains($0) })
-            if failed.isEmpty, let dirtyLayout { try db.clearDirtyLayout(root: root, upTo: dirtyLayout) }
+            // Also what is no more than in the way of something dirty: it is tried again.
+            for id in failed.union(unwritten) { try db.markDirty(id) }
+            if let dirtyLayout {
+                if failed.isEmpty { try db.clearDirtyLayout(root: root, upTo: dirtyLayout) }
+            } else if failed.contains(where: { $0.isZoneRoot || $0.zone == .none }) {
+                try db.markLayoutDirty()
+            }
         }
         return outcome
     }
@@ -146,6 +155,17 @@ extension Engine {
                 row.vector = try db.state(of: target)?.vector ?? [:]
                 try db.setBase(row)
                 try db.markDirty(target)
+            }
+        }
+    }
+
+    /// The records whose files were written though nothing of them had changed: their sidecars may be missing, too.
+    private func writtenRows(_ operations: [FileOperation], besides dirty: [RecordRow]) throws -> [RecordRow] {
+        let known = Set(dirty.map(\.id))
+        return try store.read { db in
+            try operations.compactMap { operation in
+                guard case .write(let id, _, _, nil) = operation, !known.contains(id) else { return nil }
+                return try db.record(id)
             }
         }
     }

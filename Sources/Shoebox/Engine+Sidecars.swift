@@ -150,9 +150,13 @@ extension Engine {
 
     // MARK: Writing
 
-    /// Writes the sidecars of shown photos that have something to say, where the file does not say it yet.
-    func writeSidecars(for rows: [RecordRow], root: RootKind, outcome: inout ApplyOutcomes) throws {
-        guard settings.sidecars != .never else { return }
+    /// Writes the sidecars of shown photos that have something to say, where the file does not say it yet; returns those
+    /// for which that failed, to be tried again.
+    func writeSidecars(
+        for rows: [RecordRow], root: RootKind, outcome: inout ApplyOutcomes
+    ) throws -> Set<RecordID> {
+        guard settings.sidecars != .never else { return [] }
+        var failed: Set<RecordID> = []
         let applier = makeApplier(root)
         for record in rows where record.type.hasContent && record.isLive {
             let found = try store.read { db -> (BaseRow, RelativePath, PhotoDetails, SidecarRow?)? in
@@ -163,15 +167,19 @@ extension Engine {
             }
             guard let (row, directory, details, former) = found else { continue }
             guard !details.isEmpty || former != nil || settings.sidecars == .always else { continue }
-            if try writeSidecar(details, of: row, in: directory, former: former, applier: applier) {
-                outcome.operations += 1
+            switch try writeSidecar(details, of: row, in: directory, former: former, applier: applier) {
+            case true?: outcome.operations += 1
+            case false?: continue
+            case nil: failed.insert(record.id)
             }
         }
+        return failed
     }
 
+    /// Whether a sidecar was written; false if there was no need, or it is to be read first, nil if it failed.
     private func writeSidecar(
         _ details: PhotoDetails, of row: BaseRow, in directory: RelativePath, former: SidecarRow?, applier: FileApplier
-    ) throws -> Bool {
+    ) throws -> Bool? {
         let files = files(row.root)
         var taken: [FileName: FileStamp] = [:]
         for candidate in SidecarName.candidates(for: row.name) {
@@ -217,6 +225,7 @@ extension Engine {
         switch outcome {
         case .done(let stamp):
             guard let stamp else { return false }
+            try clearProblem("sidecarNotWritten", path: display(directory.appending(name), row.root))
             let now = world.nowMilliseconds()
             try store.write { db in
                 try db.setSidecar(SidecarRow(id: row.id, name: name, stamp: stamp, rev: rev))
@@ -228,13 +237,13 @@ extension Engine {
         case .stale(let reason):
             log("sidecar of '\(row.name)' not written: \(reason)")
             later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
-            return false
+            return nil
         case .failed(let error):
             let shown = display(directory.appending(name), row.root)
             try report(
                 "sidecarNotWritten", path: shown, "The sidecar '\(shown)' cannot be written: \(error.reason).",
-                "Make the folder writable, or free some space; it is tried again with the next change.")
-            return false
+                "Make the folder writable, or free some space; it is tried again.")
+            return nil
         }
     }
 

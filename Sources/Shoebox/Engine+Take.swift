@@ -257,7 +257,9 @@ private struct LocalTaker {
             return
         }
         if id.zone == .none || id.isZoneRoot {
-            // The folder of an owner, or of an own share: shown again, its content was deleted by its own marks.
+            // The folder of an owner, or of an own share: it is shown again with all that is in it. Who wants the photos
+            // gone stops the share, or deletes what is in the folder.
+            if id.isZoneRoot { try forgetShown(of: id.zone) }
             try db.removeBase(id)
             try db.markLayoutDirty()
             return
@@ -273,6 +275,18 @@ private struct LocalTaker {
         if row.kind == .file, let sidecar = try db.sidecar(id) { aftermath.orphans.append((sidecar, row.parent)) }
         try db.removeBase(id)
         try db.removeSidecar(id)
+    }
+
+    /// Forgets what the folder of a zone showed, as it is gone as a whole. Bytes that were nowhere else went with it.
+    private mutating func forgetShown(of zone: ZoneID) throws {
+        for row in try db.base(in: zone) where row.root == root {
+            if row.kind == .file, let record = try db.record(row.id), record.isLive, !record.isLocated {
+                try deleteRecord(row.id, context: row.vector)
+            }
+            try db.removeBase(row.id)
+            try db.removeSidecar(row.id)
+        }
+        try db.markAllDirty(in: zone)
     }
 
     private mutating func deleteRecord(_ id: RecordID, context: VersionVector) throws {
