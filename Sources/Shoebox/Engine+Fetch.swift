@@ -15,7 +15,8 @@ extension Engine {
         try openContainer()
         try reloadZones()
         var total = 0
-        for id in zones.keys.sorted() where [.active, .leaveOffered].contains(zones[id]?.row.state) {
+        for id in zones.values.sorted(by: ZoneInfo.comesBefore).map(\.id)
+        where [.active, .leaveOffered].contains(zones[id]?.row.state) {
             total += try fetch(id)
         }
         return total

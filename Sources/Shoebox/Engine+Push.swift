@@ -16,7 +16,7 @@ extension Engine {
         // A move's mark waits for the zone that the record moved to, so a later pass may find more.
         while progress {
             progress = false
-            for zone in zones.values.sorted(by: { $0.id < $1.id }) where zone.row.state == .active {
+            for zone in zones.values.sorted(by: ZoneInfo.comesBefore) where zone.row.state == .active {
                 let count = try push(zone.id)
                 total += count
                 if count > 0 { progress = true }

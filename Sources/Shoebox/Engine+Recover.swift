@@ -120,7 +120,9 @@ extension Engine {
                 guard let base = try db.base(row.id), base.root == root, !base.isParked,
                     let directory = try db.basePath(of: base.parent, top: [top(root)])
                 else { return nil }
-                return (directory.appending(row.name), try db.sidecarState(rev: row.rev, of: row.id).map(Array.init) ?? [])
+                return (
+                    directory.appending(row.name), try db.sidecarState(rev: row.rev, of: row.id).map(Array.init) ?? []
+                )
             }
             guard let found, !row.rev.isEmpty else { continue }
             if let entry = try files(root).entry(at: found.path) {

@@ -25,7 +25,7 @@ extension Engine {
     /// The zones that show in a watched folder.
     func zonesShown(_ root: RootKind) -> [ZoneInfo] {
         zones.values.filter { $0.row.root == root && [.active, .leaveOffered].contains($0.row.state) }
-            .sorted { $0.id < $1.id }
+            .sorted(by: ZoneInfo.comesBefore)
     }
 
     /// Reads the zones from the database.

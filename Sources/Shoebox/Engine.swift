@@ -93,6 +93,13 @@ struct ZoneInfo {
 
     var id: ZoneID { row.id }
 
+    /// The order in which zones are worked on: private ones first, as placements in them say where others show.
+    static func comesBefore(_ left: ZoneInfo, _ right: ZoneInfo) -> Bool {
+        let isLeftPrivate = left.row.kind == .privateZone
+        guard isLeftPrivate == (right.row.kind == .privateZone) else { return isLeftPrivate }
+        return left.id < right.id
+    }
+
     /// Whether an account may write here now.
     func mayWrite(_ account: AccountID) -> Bool {
         row.state == .active && control.permission(of: account) == .readWrite

@@ -73,11 +73,14 @@ import Testing
             for (number, step) in script.steps.enumerated() {
                 let before = simulation.ledger.entries.count
                 simulation.run([step])
-                print("\(number): \("\(step)".split(separator: "ShoeboxTestSupport.").joined().split(separator: "SimulationStep.").joined())")
+                print(
+                    "\(number): \("\(step)".split(separator: "ShoeboxTestSupport.").joined().split(separator: "SimulationStep.").joined())"
+                )
                 for entry in simulation.ledger.entries[before...] { print("    wrote \(entry)") }
                 logs()
                 if case .user(let machine, let root, _) = step {
-                    let disk = root == .library ? simulation.machine(machine).library : simulation.machine(machine).shared
+                    let disk =
+                        root == .library ? simulation.machine(machine).library : simulation.machine(machine).shared
                     print("    \(disk.tree(without: ".shoebox").keys.sorted())")
                 }
             }
@@ -86,14 +89,22 @@ import Testing
             logs()
             for engine in engines {
                 print("\(engine.machine.name) quiet \(engine.isQuiet) problems \(engine.problems.map(\.message))")
-                for root in [engine.machine.library, engine.machine.shared] { print("    \(root.tree().keys.sorted())") }
+                for root in [engine.machine.library, engine.machine.shared] {
+                    print("    \(root.tree().keys.sorted())")
+                }
                 try engine.store.read { db in
-                    print("    pending \(try db.pendingCount()) dirty \(try db.dirtyCount()) missing \(try db.missingSegments())")
+                    print(
+                        "    pending \(try db.pendingCount()) dirty \(try db.dirtyCount()) missing \(try db.missingSegments())"
+                    )
                     for zone in try db.zones() {
                         for row in try db.dirtyRecords(in: [zone.id], limit: 20) {
-                            print("    dirty \(row.type) \(row.id.name) \(row.name?.description ?? "") live \(row.isLive)")
+                            print(
+                                "    dirty \(row.type) \(row.id.name) \(row.name?.description ?? "") live \(row.isLive)"
+                            )
                         }
-                        for change in try db.pendingChanges(in: zone.id, limit: 20) { print("    pending \(change.change)") }
+                        for change in try db.pendingChanges(in: zone.id, limit: 20) {
+                            print("    pending \(change.change)")
+                        }
                     }
                 }
             }

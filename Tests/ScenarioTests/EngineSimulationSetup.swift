@@ -79,7 +79,8 @@ enum EngineSimulationSetup {
 
     /// Nothing but assets was published under a name that was taken.
     private static func checkNames(_ simulation: Simulation) -> [String] {
-        simulation.world.storage.violations.filter { $0.rule == .publishedOver && !"\($0.path)".hasPrefix("assets/") }.map { "contract: \($0)" }
+        simulation.world.storage.violations.filter { $0.rule == .publishedOver && !"\($0.path)".hasPrefix("assets/") }
+            .map { "contract: \($0)" }
     }
 
     /// P5, after all else held: what one machine's user deletes is gone everywhere, and stays so when all start anew.

@@ -5,24 +5,91 @@ import Testing
 /// The whole engine on simulated machines: users act, fate strikes, and after healing nothing is lost, all devices show
 /// the same, and what was deleted stays deleted.
 ///
-/// `SHOEBOX_SEEDS=1000 make simulate` runs as many seeds of every profile; `SHOEBOX_FIRST_SEED` says where to begin.
+/// `SHOEBOX_SEEDS=1000 make simulate` runs that many more seeds, from `SHOEBOX_FIRST_SEED` on, of the weather that
+/// `SHOEBOX_WEATHER` names, or else of all at once.
 @Suite struct EngineSimulationTests {
-    static let first = number("SHOEBOX_FIRST_SEED") ?? 0
-    static let seedCount = number("SHOEBOX_SEEDS") ?? 6
-    static let seeds = first..<first + seedCount
+    /// What fate sends.
+    enum Weather: String, CaseIterable {
+        case calm, midRound, crashes, unmounts, staleness, clocks, lostEvents, errors, everything
 
-    private static func number(_ name: String) -> UInt64? {
-        ProcessInfo.processInfo.environment[name].flatMap(UInt64.init)
+        var profile: SimulationScript.Profile {
+            if self == .everything { return SimulationScript.Profile() }
+            var profile = SimulationScript.Profile.calm
+            if self == .calm { return profile }
+            profile.midRoundPercent = self == .midRound ? 25 : 0
+            // Six of seven faults are of kinds that are not allowed here, and become acts of users.
+            if self != .midRound { (profile.faultPercent, profile.syncPercent) = (60, 25) }
+            profile.allowsCrashes = self == .crashes
+            profile.allowsUnmounts = self == .unmounts
+            profile.allowsStaleness = self == .staleness
+            profile.allowsClockSteps = self == .clocks
+            profile.allowsLostEvents = self == .lostEvents
+            profile.allowsErrors = self == .errors
+            return profile
+        }
     }
 
-    private func failures(_ seed: UInt64, _ profile: SimulationScript.Profile, steps: Int = 60) -> [String] {
+    private static let environment = ProcessInfo.processInfo.environment
+
+    private func script(_ seed: UInt64, _ weather: Weather) -> SimulationScript {
+        SimulationScript(
+            seed: seed, machines: EngineSimulationSetup.machines.count, steps: 60, profile: weather.profile)
+    }
+
+    @Test(arguments: Weather.allCases, 0..<3 as Range<UInt64>)
+    func `nothing is lost, all devices show the same, and what is deleted stays so`(weather: Weather, seed: UInt64) {
         let setup = EngineSimulationSetup.make()
-        let script = SimulationScript(seed: seed, machines: setup.machines.count, steps: steps, profile: profile)
-        return Simulation.shrunkFailures(of: script, setup: setup, triesMax: 80)
+        #expect(Simulation.shrunkFailures(of: script(seed, weather), setup: setup, triesMax: 60) == [])
     }
 
-    @Test(arguments: seeds)
-    func `without faults all devices come to show the same, and nothing is lost`(seed: UInt64) {
-        #expect(failures(seed, .calm) == [])
+    /// Seeds that failed once, and why.
+    @Test(
+        arguments: [
+            (Weather.calm, 8),  // two moves between zones in opposite directions waited for each other
+            (.calm, 100),  // the folder of an own share was replaced by a file: what was in it had no sidecars again
+            (.calm, 109),
+            (.crashes, 5),  // an asset's name was taken by an upload that a crash cut off
+            (.errors, 3),  // a sidecar did not fit on a full disk, and was not written later
+            (.midRound, 6),  // as calm 100
+            (.unmounts, 2),  // a folder took the place of an unpublished photo: its deletion was forgotten
+        ] as [(Weather, UInt64)])
+    func `a seed that failed passes`(weather: Weather, seed: UInt64) {
+        #expect(Simulation.failures(of: script(seed, weather), setup: EngineSimulationSetup.make()) == [])
+    }
+
+    @Test(.enabled(if: environment["SHOEBOX_SEEDS"] != nil))
+    func `as many seeds as asked for pass`() throws {
+        func number(_ name: String) -> UInt64? { Self.environment[name].flatMap(UInt64.init) }
+        let weather = Self.environment["SHOEBOX_WEATHER"].flatMap(Weather.init) ?? .everything
+        let first = number("SHOEBOX_FIRST_SEED") ?? 1_000
+        let count = number("SHOEBOX_SEEDS") ?? 0
+        let start = ContinuousClock.now
+        var failed: [UInt64] = []
+        for seed in first..<first + count {
+            let lines = Simulation.shrunkFailures(
+                of: script(seed, weather), setup: EngineSimulationSetup.make(), triesMax: 100)
+            guard !lines.isEmpty else { continue }
+            failed.append(seed)
+            print("seed \(seed) of \(weather) fails:")
+            for line in lines { print("    \(line)") }
+        }
+        let elapsed = ContinuousClock.now - start
+        let tenths = Int(Double(count) / max(elapsed / .seconds(1), 0.001) * 10)
+        print("\(count) seeds of \(weather), \(tenths / 10).\(tenths % 10) a second, failed: \(failed)")
+        #expect(failed == [])
+    }
+
+    @Test(arguments: [1, 2] as [UInt64])
+    func `the same seed gives the same run`(seed: UInt64) throws {
+        // Names in the container depend on randomness of the system's, in the wrapping of keys; calls do not.
+        func run() throws -> [String] {
+            let simulation = try Simulation(seed: seed, setup: EngineSimulationSetup.make())
+            let before = simulation.world.machines.map(\.faults.log.count)
+            simulation.run(script(seed, .everything).steps)
+            return zip(simulation.world.machines, before).flatMap { machine, before in
+                machine.faults.log.dropFirst(before).map { "\(machine.name) \($0.part) \($0.name)" }
+            }
+        }
+        #expect(try run() == run())
     }
 }
