@@ -185,12 +185,32 @@ extension Engine {
                 let parent =
                     row.parent.zone == privateZone
                     ? row.parent : RecordID(zone: privateZone, name: mountParent ?? .zoneRoot)
-                try moveTree(row, to: parent, name: row.name, placements: placements, writer: &writer)
+                try takeOut(row, to: parent, placements: placements, writer: &writer)
             }
             try writer.finish()
         }
         pushSoon()
         return Reply(lines: ["\(paths.count) taken out of '\(zone.control.title)'; your files stay."])
+    }
+
+    /// Moves a record back to the private zone. The base goes on saying where the file lies, which may be in the share's
+    /// folder: applying moves it out.
+    private func takeOut(
+        _ row: BaseRow, to parent: RecordID, placements: Placements, writer: inout HistoryWriter
+    ) throws {
+        let db = writer.db
+        let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
+        let id = try moveRecord(
+            row.id, to: parent.zone, parent: parent, name: row.name, shown: row.vector, writer: &writer)
+        try removePlacement(placements.records[row.id], writer: &writer)
+        try db.removeBase(row.id)
+        var shown = row
+        shown.id = id
+        shown.vector = try db.state(of: id)?.vector ?? [:]
+        try db.setBase(shown)
+        for child in children where !child.id.isZoneRoot && child.id.zone == row.id.zone {
+            try moveTree(child, to: id, name: child.name, placements: placements, writer: &writer)
+        }
     }
 
     /// Brings everything of a zone back into the private zone, ids, values and history kept.

@@ -201,6 +201,24 @@ import Testing
         #expect(alice.tree(.library)["Summer/offline.jpg"] == "later")
     }
 
+    @Test func `what is taken out of a shared folder leaves it, and only there`() throws {
+        let (village, alice, bob, _) = try sharedFolder()
+        #expect(alice.request(.shareRemove(share: "Summer 2026", paths: [alice.path("Summer/a.jpg")])).code == 0)
+        try #require(try village.settle())
+        #expect(treeDifference(bob.files(.shared), ["alice/Summer 2026/deep/b.jpg": "bbb"]) == [])
+        #expect(treeDifference(alice.files(.library), ["a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Private/c.jpg": "ccc"]) == [])
+    }
+
+    @Test func `adding a photo whose name is taken in the share renames no file of the owner's`() throws {
+        let (village, alice, bob, _) = try sharedFolder()
+        try alice.machine.library.write("X/a.jpg", "other")
+        try #require(try village.settle())
+        #expect(alice.request(.shareAdd(share: "Summer 2026", paths: [alice.path("X/a.jpg")])).code == 0)
+        try #require(try village.settle())
+        #expect(alice.tree(.library)["X/a.jpg"] == "other", "\(alice.tree(.library))")
+        #expect(bob.tree(.shared).values.sorted() == ["aaa", "bbb", "other"])
+    }
+
     @Test func `two devices of one account show the same library and shares`() throws {
         var (village, alice, bob, _) = try sharedFolder()
         let laptop = try village.addDevice(of: alice, name: "laptop")
