@@ -1,7 +1,9 @@
 import ShoeboxCloud
+import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
+import ShoeboxWorld
 
 import class GRDB.Database
 
@@ -68,6 +70,7 @@ extension Engine {
                 try self.setFields([.caption: .text(text)], on: id, writer: &writer)
             }
         case .confirmDeletions: try confirmDeletions()
+        case .restoreContent(let path): try restoreContent(path)
         case .restoreShare(let share): try restoreShare(try zoneNamed(share, mine: nil))
         }
     }
@@ -138,6 +141,28 @@ extension Engine {
                 "Ask the owner, or leave the share with 'shoebox share leave'.")
         }
         return zone
+    }
+
+    /// Marks a file as showing nothing of its record, so that applying puts the record's content there; what the file
+    /// holds now goes to the trash.
+    private func restoreContent(_ reference: PathReference) throws -> Reply {
+        let id = try record(at: reference)
+        guard let path = reference.path, let entry = try files(reference.root).entry(at: path), entry.kind == .file
+        else {
+            throw RequestError(ExitCode.notFound, "There is no such photo.", "Check the path.")
+        }
+        let (hash, stamp) = try ContentHasher.hash(path, files(reference.root))
+        try store.write { db in
+            guard var row = try db.base(id) else { return }
+            row.stamp = stamp
+            row.contentHash = hash
+            try db.setBase(row)
+            try db.markDirty(id)
+        }
+        try clearProblem("emptied", path: display(path, reference.root))
+        return Reply(lines: [
+            "The content that shoebox knows of '\(entry.name)' comes back; the present one goes to the trash."
+        ])
     }
 
     private func confirmDeletions() throws -> Reply {

@@ -29,6 +29,11 @@ extension Engine {
             throw RequestError(
                 64, "'\(publicPermission)' is no permission.", "Use none, readOnly or readWrite.")
         }
+        guard open == .none || !isSealed else {
+            throw RequestError(
+                64, "A sealed share can't be public yet: nobody but those invited has its key.",
+                "Invite people by name, or make the share with --encryption plain.")
+        }
         guard !title.isEmpty, title.utf8.count <= 200 else {
             throw RequestError(64, "A share needs a title of at most 200 bytes.", "Give one with --title.")
         }

@@ -64,6 +64,8 @@ public enum Request: Sendable, Codable {
     case confirmDeletions
     /// Brings back the folder of a share that was deleted as a whole.
     case restoreShare(share: String)
+    /// Brings back a photo's content as the record has it, in place of what the file holds now.
+    case restoreContent(path: PathReference)
 
     /// As text for the database.
     public func encoded() throws -> String { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }

@@ -206,7 +206,9 @@ import Testing
         #expect(alice.request(.shareRemove(share: "Summer 2026", paths: [alice.path("Summer/a.jpg")])).code == 0)
         try #require(try village.settle())
         #expect(treeDifference(bob.files(.shared), ["alice/Summer 2026/deep/b.jpg": "bbb"]) == [])
-        #expect(treeDifference(alice.files(.library), ["a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Private/c.jpg": "ccc"]) == [])
+        #expect(
+            treeDifference(alice.files(.library), ["a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Private/c.jpg": "ccc"])
+                == [])
     }
 
     @Test func `adding a photo whose name is taken in the share renames no file of the owner's`() throws {
@@ -217,6 +219,18 @@ import Testing
         try #require(try village.settle())
         #expect(alice.tree(.library)["X/a.jpg"] == "other", "\(alice.tree(.library))")
         #expect(bob.tree(.shared).values.sorted() == ["aaa", "bbb", "other"])
+    }
+
+    @Test func `a photo cut to nothing is not passed on, and comes back when asked for`() throws {
+        let (village, alice, bob, _) = try sharedFolder()
+        try alice.machine.library.write("Summer/a.jpg", "")
+        try #require(try village.settle())
+        #expect(alice.problems.contains { $0.code == "emptied" })
+        #expect(bob.tree(.shared)["alice/Summer 2026/a.jpg"] == "aaa")
+        #expect(alice.request(.restoreContent(path: alice.path("Summer/a.jpg"))).code == 0)
+        try #require(try village.settle())
+        #expect(alice.tree(.library)["Summer/a.jpg"] == "aaa")
+        #expect(alice.problems.isEmpty)
     }
 
     @Test func `two devices of one account show the same library and shares`() throws {
