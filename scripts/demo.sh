@@ -178,7 +178,7 @@ show alice list
 show alice share show Summer
 show bob status
 
-say "What lies in the folder that both can reach: signed, and sealed; no name, no picture, no tag is readable."
+say "What lies in the folder that both can reach: signed, and sealed; no file name, no picture, no tag is readable."
 printf '%s\n' "\$ find cloud -type f | sort | head -n 12"
 find cloud -type f | sort | sed -n 1,12p
 # The camera's name is in each picture, and its file's name in each record.
