@@ -98,7 +98,7 @@ let package = Package(
             name: "ScenarioTests",
             dependencies: [
                 "Shoebox", "ShoeboxModel", "ShoeboxPlanning", "ShoeboxWorld", "ShoeboxStore", "ShoeboxCloud",
-                "ShoeboxLibrary", "ShoeboxTestSupport", crypto,
+                "ShoeboxLibrary", "ShoeboxFormat", "ShoeboxTestSupport", crypto,
             ], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

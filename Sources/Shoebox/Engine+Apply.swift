@@ -228,7 +228,7 @@ extension Engine {
             case .done(let stamp):
                 done.append((operation, stamp))
                 try followWithSidecar(operation, root: root)
-                for code in ["notApplied", "contentMissing", "diskFull"] {
+                for code in ["notApplied", "contentMissing", "contentDamaged", "diskFull"] {
                     try clearProblem(code, path: operation.path.map { display($0, root) })
                 }
             case .stale(let reason):
@@ -262,8 +262,15 @@ extension Engine {
 
     private func followWithSidecar(_ operation: FileOperation, root: RootKind) throws {
         let id = operation.record
-        if case .remove(_, let path, _) = operation { try removeSidecarFile(of: id, besides: path, root: root) }
-        if case .move(_, let old, let new) = operation { try moveSidecarFile(of: id, from: old, to: new, root: root) }
+        do {
+            if case .remove(_, let path, _) = operation { try removeSidecarFile(of: id, besides: path, root: root) }
+            if case .move(_, let old, let new) = operation {
+                try moveSidecarFile(of: id, from: old, to: new, root: root)
+            }
+        } catch let error as FileError {
+            // The photo itself is where it should be, and that must be noted.
+            log("the sidecar stays where it was: \(error)")
+        }
     }
 
     /// Updates the base tree after one operation.
@@ -328,6 +335,12 @@ extension Engine {
                 "contentMissing", path: shown, zone: id.zone,
                 "The content of '\(shown)' is not there yet: \(error.reason).",
                 "It comes by itself when whoever has it is online.")
+        } else if error.code == .contentDamaged {
+            try report(
+                "contentDamaged", path: shown, zone: id.zone,
+                "The content of '\(shown)' in the container is not what it must be: \(error.reason).",
+                "Nothing was replaced by it. Restore the file in the cloud folder from a backup, or ask whoever has the photo to copy it into the share again."
+            )
         } else if error.code == .full {
             try report(
                 "diskFull", path: shown, "There is no space left for '\(shown)'.",

@@ -12,6 +12,11 @@ struct LocalSource {
     var name: FileName
 }
 
+extension FileError.Code {
+    /// The bytes in the container are not those that the record names.
+    static let contentDamaged = FileError.Code(rawValue: "contentDamaged")
+}
+
 /// Reads a file from its start to its end.
 private func stream(_ file: any ReadableFile, into take: ([UInt8]) throws -> Void) throws {
     var offset: UInt64 = 0
@@ -79,7 +84,7 @@ extension Engine {
                 do { try AssetStore(mount: world.mount).download(asset, into: take) } catch let error as CloudError {
                     if error.code == .damaged { damagedAssets.insert(hash) }
                     throw FileError(
-                        code: error.code == .damaged ? .inputOutput : .absent, operation: "download",
+                        code: error.code == .damaged ? .contentDamaged : .absent, operation: "download",
                         path: state?.fileName?.description ?? "", reason: error.description)
                 }
             })
@@ -96,6 +101,27 @@ extension Engine {
             "readOnly", path: row.name.description, zone: row.id.zone,
             "'\(row.name)' was changed in '\(title)', which you may only read. Your version is in 'Private copies of \(title)' in your library.",
             "The original comes back. Ask the owner for 'readWrite' to change it for everyone.")
+    }
+
+    /// Says that an edit of a read-only file could not be copied into the library.
+    func reportUncopied(_ row: BaseRow, _ error: FileError) throws {
+        try report(
+            error.code == .full ? "diskFull" : "notApplied", path: row.name.description, zone: row.id.zone,
+            "Your version of '\(row.name)', in a share that you may only read, cannot be copied into your library: \(error.reason).",
+            "It stays in the shared folder until then. Free some space in the library folder; it is tried again by itself."
+        )
+    }
+
+    /// Tries again to copy edits of read-only files into the library.
+    func keepUncopied() throws {
+        for row in uncopied.values {
+            do { try keepPrivateCopy(of: row) } catch is FileError { continue }
+            uncopied[row.id] = nil
+            for code in ["diskFull", "notApplied"] {
+                try clearProblem(code, path: row.name.description, zone: row.id.zone)
+            }
+            try store.write { db in try db.markDirty(row.id) }
+        }
     }
 
     /// Copies a shown file into a folder at the top of the library, under its own name; a former copy of the same

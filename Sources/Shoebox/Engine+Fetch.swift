@@ -17,7 +17,15 @@ extension Engine {
         var total = 0
         for id in zones.values.sorted(by: ZoneInfo.comesBefore).map(\.id)
         where [.active, .leaveOffered].contains(zones[id]?.row.state) {
-            total += try fetch(id)
+            do {
+                total += try fetch(id)
+                try clearProblem("zoneUnreadable", zone: id)
+            } catch let error as CloudError where error.concernsOneZone {
+                try report(
+                    "zoneUnreadable", path: error.path, zone: id,
+                    "What is new in '\(zones[id]?.control.title ?? "")' cannot be read: \(error.message).", error.remedy
+                )
+            }
         }
         return total
     }
@@ -28,12 +36,15 @@ extension Engine {
         let folder = zoneFolder(id)
         guard let heads = try readHeads(id, folder: folder) else { return 0 }
         try readNewerControl(id, folder: folder, heads: heads)
+        try judgeControlsOfOthers(id, folder: folder, heads: heads)
+        try obeyControl(id)
         guard let zone = zones[id], [.active, .leaveOffered].contains(zone.row.state) else { return 0 }
         var count = 0
         for peer in try store.read({ db in try db.peers(of: id) }) {
             guard let head = heads[peer.replica], head.last != peer.applied else { continue }
             // The own chain is read only after the local state of the zone was forgotten.
             guard peer.replica != replica || head.last.sequence > peer.applied.sequence else { continue }
+            guard try isKnown(head, in: zone) else { continue }
             count += try readChain(peer, head: head, zone: zone, folder: folder)
         }
         let now = world.nowMilliseconds()
@@ -67,25 +78,40 @@ extension Engine {
             replicasListed[id] = now
         }
         var heads = knownHeads[id] ?? [:]
+        var isWhole = true
         for var peer in peers where peer.replica != replica || peer.applied != zones[id]?.row.last {
             var cursor = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
             // After a restart the record behind the cursor is not in memory: read the file again if it is needed.
             if heads[peer.replica] == nil, peer.head != peer.applied || cursor.serial > 0 {
                 cursor = HeadCursor(file: cursor.file)
             }
-            let reading = try folder.readHead(peer.replica, from: cursor)
-            for problem in reading.problems where problem.code != .notYet {
-                try report("headDamaged", path: problem.path, zone: id, problem.description, problem.remedy)
+            let reading: HeadReading
+            do { reading = try folder.readHead(peer.replica, from: cursor) } catch {
+                guard error.concernsOneZone else { throw error }
+                isWhole = false
+                try report(
+                    "headUnreadable", path: "zones/\(id)/heads/\(peer.replica)", zone: id, error.description,
+                    error.remedy)
+                continue
             }
-            guard let newest = reading.newest else { continue }
+            guard let newest = reading.newest else {
+                for problem in reading.problems where problem.code != .notYet {
+                    try report("headDamaged", path: problem.path, zone: id, problem.description, problem.remedy)
+                }
+                continue
+            }
+            // A newer whole record says all that the damaged ones said: a crash while appending leaves such.
+            try clearProblems("headDamaged", in: id, below: "/heads/\(peer.replica)")
             heads[peer.replica] = newest
             peer.account = newest.account
             peer.cursor = Data(reading.cursor.description.utf8)
-            peer.head = newest.last
+            // Nobody waits for what a stranger says is there.
+            if let zone = zones[id], zone.control.knows(newest.account) { peer.head = newest.last }
             peer.headTime = newest.content.wallMilliseconds
             let row = peer
             try store.write { db in try db.setPeer(row, in: id) }
         }
+        if isWhole { try clearProblem("headUnreadable", zone: id) }
         knownHeads[id] = heads
         return heads
     }
@@ -94,6 +120,45 @@ extension Engine {
     func namedControls(_ id: ZoneID) throws -> [ControlVersion] {
         guard let owner = zones[id]?.control.owner else { return [] }
         return (knownHeads[id] ?? [:]).values.filter { $0.account == owner }.compactMap(\.control)
+    }
+
+    /// Whether a head is of somebody who takes part, or ever did. Anyone with the mount can put a valid head there; what
+    /// it names is not looked at. Who was invited a moment ago is known with the next control.
+    private func isKnown(_ head: HeadRecord, in zone: ZoneInfo) throws -> Bool {
+        let path = "zones/\(zone.id)/heads/\(head.replica)"
+        guard !zone.control.knows(head.account) else {
+            try clearProblem("stranger", path: path, zone: zone.id)
+            return true
+        }
+        try report(
+            "stranger", path: path, zone: zone.id,
+            "The account \(head.account.fingerprint) publishes in '\(zone.control.title)' without having been invited; nothing of it counts.",
+            "If you know who that is, invite them; if not, ask who has write access to the cloud folder.")
+        return false
+    }
+
+    /// Names controls that others than the owner signed. They never count; a head that names one gives its author away.
+    private func judgeControlsOfOthers(
+        _ id: ZoneID, folder: ZoneFolder, heads: [ReplicaID: HeadRecord]
+    ) throws {
+        guard let zone = zones[id] else { return }
+        for head in heads.values.sorted(by: { $0.replica < $1.replica })
+        where head.account != zone.control.owner && zone.control.knows(head.account) {
+            guard let named = head.control, named.version >= zone.row.controlVersion,
+                named.hash != zone.row.controlHash, judgedHeads[head.replica] != head.serial
+            else { continue }
+            judgedHeads[head.replica] = head.serial
+            var keyring = zone.keyring
+            do { _ = try folder.readControl(named, identity: identity, keyring: &keyring) } catch {
+                if error.code == .offline { throw error }
+                guard error.code == .notPermitted || error.code == .damaged else { continue }
+                try report(
+                    "controlRefused", path: error.path, zone: id,
+                    "\(label(of: head.account)) names a control of '\(zone.control.title)' that counts for nothing: \(error.message)",
+                    "Nothing was changed by it. Ask \(label(of: head.account)), or who has write access to the cloud folder."
+                )
+            }
+        }
     }
 
     /// Takes up a control that is newer than the one known; notices a removal or the end of a share.
@@ -109,37 +174,51 @@ extension Engine {
                 keyring: &keyring)
             guard let newest = current.newest, newest != known else { return }
             try keep(current.control, version: newest, keyring: keyring, in: id)
-            for problem in current.problems {
-                try report("controlRefused", path: problem.path, zone: id, problem.description, problem.remedy)
-            }
-            if !zone.row.isMine, current.control.isStopped || current.control.permission(of: account) == .none {
-                try end(id, because: "was stopped by \(current.control.ownerLabel)")
+            for problem in current.problems where problem.code != .notYet {
+                log("a control of '\(current.control.title)' counts for nothing: \(problem)")
             }
             if current.control.permission(of: account) != zone.control.permission(of: account) {
                 try store.write { db in try db.markAllDirty(in: id) }
-                try permissionChanged(id, from: zone.control)
             }
         } catch let error as CloudError where error.code == .notInvited {
             guard !zone.row.isMine else { throw error }
             try end(id, because: "is closed to you: its owner removed you")
-        } catch let error as CloudError where error.isTransient && error.code != .offline { return }
+        } catch let error as CloudError where error.isTransient && error.code != .offline {
+            return
+        } catch let error as CloudError where error.concernsOneZone {
+            // What is there already goes on under the control that is known; the owner's next one heals it.
+            try report("controlDamaged", path: error.path, zone: id, error.description, error.remedy)
+            return
+        }
+        for code in ["controlDamaged", "controlRefused"] { try clearProblem(code, zone: id) }
     }
 
     /// A share is over for this account: unpublished edits go to the own library, then the files to the trash.
     private func end(_ id: ZoneID, because reason: String) throws {
         guard let zone = zones[id], zone.row.state == .active || zone.row.state == .leaveOffered else { return }
-        do { try withdraw(zone, state: .ended, keepCopy: false) } catch is RequestError { return }
+        // Said first, so that it is said even if the process dies while the files are put away.
         try report(
             "ended", zone: id,
-            "The share '\(zone.control.title)' \(reason). Its files are in the trash of the shared folder.",
-            "What you had not yet published is in your library. Ask \(zone.control.ownerLabel) if you need access.")
+            "The share '\(zone.control.title)' \(reason). Its files go to the trash of the shared folder.",
+            "What you had not yet published goes to your library. Ask \(zone.control.ownerLabel) if you need access.")
+        do { try withdraw(zone, state: .ended, keepCopy: false) } catch is RequestError { return }
+    }
+
+    /// What the control that is known asks of this account: asked again in each round, so that nothing is left undone when
+    /// the process died, or the shared folder was away, just after the control was read.
+    private func obeyControl(_ id: ZoneID) throws {
+        guard let zone = zones[id], !zone.row.isMine, [.active, .leaveOffered].contains(zone.row.state) else { return }
+        if zone.control.isStopped || zone.control.permission(of: account) == .none {
+            try end(id, because: "was stopped by \(zone.control.ownerLabel)")
+        } else {
+            try clearProblem("ended", zone: id)
+            if zone.control.permission(of: account) == .readOnly { try keepUnpublished(id) }
+        }
     }
 
     /// Edits of somebody who may only read from now on are kept in the own library.
-    private func permissionChanged(_ id: ZoneID, from former: Control) throws {
-        guard let zone = zones[id], !zone.mayWrite(account), former.permission(of: account) == .readWrite else {
-            return
-        }
+    private func keepUnpublished(_ id: ZoneID) throws {
+        guard let zone = zones[id] else { return }
         let pending = try store.read { db in try db.pendingChanges(in: id, limit: .max) }
         guard !pending.isEmpty else { return }
         for record in Set(pending.filter { Self.content(of: $0.change) != nil }.map(\.change.record)) {
@@ -160,20 +239,35 @@ extension Engine {
         var peer = start
         var count = 0
         while true {
-            let page = try folder.readSegments(
-                of: peer.replica, after: peer.applied, upTo: head, isSealed: zone.control.isSealed,
-                keyring: zones[zone.id]?.keyring ?? zone.keyring)
+            let page: SegmentPage
+            do {
+                page = try folder.readSegments(
+                    of: peer.replica, after: peer.applied, upTo: head, isSealed: zone.control.isSealed,
+                    keyring: zones[zone.id]?.keyring ?? zone.keyring)
+            } catch {
+                guard error.concernsOneZone else { throw error }
+                try report("segmentDamaged", path: error.path, zone: zone.id, error.description, error.remedy)
+                return count
+            }
             if !page.segments.isEmpty {
                 count += try accept(page.segments, peer: &peer, zone: zone)
             }
             switch page.end {
             case .more: continue
             case .complete:
-                try clearProblem("segmentDamaged", zone: zone.id)
+                try clearProblems("segmentDamaged", in: zone.id, below: "/log/\(peer.replica)")
                 return count
             case .notYet: return count
             case .missingKey(let error):
                 log("a key of '\(zone.control.title)' is not known yet: \(error)")
+                // Whoever knew no newer control than this replica can't have got another key from one.
+                if let control = head.control, control.version <= zone.row.controlVersion {
+                    try report(
+                        "segmentDamaged", path: "zones/\(zone.id)/log/\(peer.replica)", zone: zone.id,
+                        "\(label(of: head.account)) publishes in '\(zone.control.title)' under a key that no control names.",
+                        "Everything else goes on. Ask them to update shoebox; if that is a surprise, remove them from the share."
+                    )
+                }
                 return count
             case .expired:
                 try report(
@@ -218,17 +312,19 @@ extension Engine {
                     }
                     for (change, sequence) in changes + own {
                         let mayCount =
-                            (sequence == segment.position.sequence
-                                ? counts : control.counts(segment.account, segment.replica, sequence: sequence))
-                            && isWellFormed(change, from: segment, control: control)
-                        if !mayCount { refused += 1 }
+                            sequence == segment.position.sequence
+                            ? counts : control.counts(segment.account, segment.replica, sequence: sequence)
+                        let standing: ChangeStanding =
+                            !isWellFormed(change, from: segment, control: control)
+                            ? .malformed : mayCount ? .accepted : .refused
+                        if !standing.counts { refused += 1 }
                         if try db.insert(
                             change, zone: zone.id, account: segment.account, sender: segment.replica,
-                            sequence: sequence, standing: mayCount ? .accepted : .refused, token: token)
+                            sequence: sequence, standing: standing, token: token)
                         {
                             count += 1
                         }
-                        if mayCount { clock.receive(change.timestamp, nowMilliseconds: now) }
+                        if standing.counts { clock.receive(change.timestamp, nowMilliseconds: now) }
                     }
                 }
                 next.applied = segment.position
@@ -253,7 +349,9 @@ extension Engine {
     private func isWellFormed(_ change: Change, from segment: Segment, control: Control) -> Bool {
         if segment.account != control.owner {
             // Only a zone's owner may carry what others wrote.
-            guard change.dot.replica == segment.replica, change.author == segment.account else { return false }
+            guard change.dot.replica == segment.replica, change.author == segment.account,
+                change.forwards.map({ $0.replica == segment.replica }) ?? true
+            else { return false }
         }
         if change.type == .placement, control.kind != .privateZone { return false }
         if change.record == .zoneRoot { return false }
@@ -270,5 +368,17 @@ extension Engine {
             for participant in accepted { control.participants[participant.account]?.status = .accepted }
         }
         for participant in accepted { log("\(participant.label) accepted '\(zone.control.title)'") }
+    }
+}
+
+extension CloudError {
+    /// Whether the other zones of the container can be worked on all the same.
+    var concernsOneZone: Bool { code != .offline && cause?.code != .full }
+}
+
+extension Control {
+    /// Whether an account takes part, or took part once.
+    func knows(_ account: AccountID) -> Bool {
+        account == owner || participants[account] != nil || publicPermission > .none
     }
 }

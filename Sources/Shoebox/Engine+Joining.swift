@@ -15,7 +15,11 @@ extension Engine {
 
     /// Accepts an invitation by its link. Accepting again is fine.
     func accept(link text: String) throws -> Reply {
-        let link = try ShareLink(parsing: text)
+        let link: ShareLink
+        do { link = try ShareLink(parsing: text) } catch {
+            throw RequestError(
+                64, "That is no link to a share: \(error.message)", "Copy the whole link and put it in quotes.")
+        }
         let container = try openContainer()
         guard link.container == container.id else {
             throw RequestError(
@@ -25,8 +29,17 @@ extension Engine {
         if let zone = zones[link.zone], zone.row.isMine {
             return Reply(lines: ["'\(zone.control.title)' is your own share."], values: ["id": zone.id.description])
         }
-        let zone = try join(link.zone, fingerprint: link.ownerFingerprint)
-        return acceptedReply([zone])
+        do {
+            return acceptedReply([try join(link.zone, fingerprint: link.ownerFingerprint)])
+        } catch let error as CloudError where error.code == .notInvited {
+            throw RequestError(
+                ExitCode.notPermitted, "The link leads to a share that you are not invited to, or no more.",
+                error.remedy)
+        } catch let error as CloudError where error.code == .notYet {
+            throw RequestError(
+                ExitCode.notFound, "The share of this link is not in the container, or not seen here yet.",
+                "Check that the link is whole. If it is new, try again in a minute: some mounts show new folders late.")
+        }
     }
 
     /// Accepts every invitation that is found in the container.
@@ -37,6 +50,9 @@ extension Engine {
             do { joined.append(try join(id, fingerprint: nil)) } catch let error as CloudError {
                 // Others' private zones and shares of others: not for this account.
                 if error.code == .offline { throw error }
+                continue
+            } catch let error as RequestError {
+                log("not accepted: \(error)")
                 continue
             }
         }
@@ -55,6 +71,7 @@ extension Engine {
 
     /// Opens a zone that this account was invited to and takes it up.
     func join(_ id: ZoneID, fingerprint: String?) throws -> ZoneInfo {
+        try finishWithdrawals()
         let folder = zoneFolder(id)
         let owner = try folder.owner(expecting: fingerprint)
         var keyring = zones[id]?.keyring ?? ZoneKeyring()
@@ -87,6 +104,7 @@ extension Engine {
             try db.setZone(row)
             try db.markAllDirty(in: id)
             try db.markLayoutDirty()
+            try db.setMetaText(withdrawalKey(id), nil)
         }
         try reloadZones()
         if !isMine, current.control.kind == .share {
@@ -112,11 +130,9 @@ extension Engine {
     func joinFromPlacements() throws {
         let shown: Placements = try store.read { db in try placements(db) }
         for id in shown.zones.keys where zones[id] == nil {
-            do { _ = try join(id, fingerprint: nil) } catch let error as CloudError where error.isTransient {
+            do { _ = try join(id, fingerprint: nil) } catch let error as CloudError where error.concernsOneZone {
                 continue
-            } catch let error as CloudError where error.code == .notInvited { continue } catch is RequestError {
-                continue
-            }
+            } catch is RequestError { continue }
         }
     }
 
@@ -136,6 +152,9 @@ extension Engine {
 
     /// Takes a share out of the shared folder: edits that nobody else has, and with `keepCopy` everything, go to the
     /// library first; the rest goes to the trash.
+    ///
+    /// The zone is no longer synced before the first file is moved: what is missing then is no deletion of the user's,
+    /// however the process ends. `finishWithdrawals` goes on from there.
     func withdraw(_ zone: ZoneInfo, state: ZoneRow.State, keepCopy: Bool) throws {
         if try checkRoot(.shared) { _ = try scan(.shared, author: "scan") }
         let base = try store.read { db in try db.base(in: zone.id) }
@@ -148,19 +167,42 @@ extension Engine {
             for row in base where row.kind == .file && (keepCopy || unpushed.contains(row.id.name)) {
                 try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)")
             }
+        }
+        try store.write { db in
+            guard var row = try db.zone(zone.id) else { return }
+            row.state = state
+            try db.setZone(row)
+            try db.setMetaText(withdrawalKey(zone.id), "1")
+        }
+        try reloadZones()
+        try finishWithdrawal(zone.id)
+    }
+
+    private func withdrawalKey(_ zone: ZoneID) -> String { "withdraw.\(zone)" }
+
+    /// Goes on with what `withdraw` began before the process died.
+    func finishWithdrawals() throws {
+        for zone in zones.values where zone.row.state == .left || zone.row.state == .ended {
+            try finishWithdrawal(zone.id)
+        }
+    }
+
+    /// Puts away what is still shown of a share that was left or has ended, then forgets it. Safe to repeat.
+    private func finishWithdrawal(_ id: ZoneID) throws {
+        guard try store.read({ db in try db.metaText(withdrawalKey(id)) }) != nil else { return }
+        let base = try store.read { db in try db.base(in: id) }
+        if !base.isEmpty {
+            guard try checkRoot(.shared) else { return }
             try removeShown(base)
         }
         try store.write { db in
-            try db.forgetRecords(of: zone.id)
-            guard var row = try db.zone(zone.id) else { return }
-            row.state = state
-            row.last = zone.row.last
-            try db.setZone(row)
+            try db.forgetRecords(of: id)
             var writer = try HistoryWriter(db, engine: self, author: "cli")
-            try removePlacement(try placements(db).zones[zone.id], writer: &writer)
+            try removePlacement(try placements(db).zones[id], writer: &writer)
             try writer.finish()
             try db.markLayoutDirty()
-            try db.clearProblems(code: "leaveOffered", zone: zone.id)
+            try db.setMetaText(withdrawalKey(id), nil)
+            try db.clearProblems(code: "leaveOffered", zone: id)
         }
         try reloadZones()
     }

@@ -7,6 +7,15 @@ import ShoeboxWorld
 extension Engine {
     /// Makes a zone on the mount and in the local database.
     func makeZone(_ control: Control) throws -> ZoneInfo {
+        let zone = try publishZone(control)
+        try store.write { db in try db.setZone(zone.row) }
+        try reloadZones()
+        return zone
+    }
+
+    /// Makes a zone on the mount only: until the local database has its row, together with what shall be in it, it is an
+    /// empty folder that nobody knows of.
+    func publishZone(_ control: Control) throws -> ZoneInfo {
         _ = try openContainer()
         let (folder, keyring, verified) = try ZoneFolder.create(
             control, identity: identity, mount: world.mount, accounts: directory,
@@ -15,8 +24,6 @@ extension Engine {
             id: folder.zone, kind: control.kind, root: .library, isMine: true,
             keyring: try keyring.column, control: try ControlCoder.encode(verified.control).column,
             controlVersion: verified.version.version, controlHash: verified.version.hash)
-        try store.write { db in try db.setZone(row) }
-        try reloadZones()
         return ZoneInfo(row: row, control: verified.control, keyring: keyring)
     }
 
@@ -100,12 +107,19 @@ extension Engine {
             uniquingKeysWith: { first, _ in first })
     }
 
+    /// Reads what is new, replicas that were never seen before included: what they wrote until now is judged by what their
+    /// account may do until now.
+    private func fetchAnew(_ id: ZoneID) throws {
+        replicasListed[id] = nil
+        try fetch(id)
+    }
+
     /// Invites accounts to an own share; inviting again renews the invitation.
     func invite(_ zone: ZoneInfo, _ accounts: [String], permission text: String) throws -> Reply {
         guard zone.row.state == .active, !zone.control.isStopped else { throw endedError(zone) }
         let permission = try permission(text)
         let entries = try accounts.map(findAccount)
-        try fetch(zone.id)
+        try fetchAnew(zone.id)
         var positions: [AccountID: [ReplicaID: Position]] = [:]
         for entry in entries { positions[entry.account] = try heads(of: entry.account, in: zone.id) }
         try changeControl(of: zone) { control in
@@ -138,7 +152,7 @@ extension Engine {
     func setPermission(_ zone: ZoneInfo, _ name: String, _ text: String) throws -> Reply {
         let permission = try permission(text)
         let id = try participant(name, in: zone)
-        try fetch(zone.id)
+        try fetchAnew(zone.id)
         let known = try heads(of: id, in: zone.id)
         try changeControl(of: zone) { control in
             guard var participant = control.participants[id], participant.status != .removed,
@@ -155,7 +169,7 @@ extension Engine {
     /// what is written from now on.
     func uninvite(_ zone: ZoneInfo, _ names: [String]) throws -> Reply {
         let ids = try names.map { try participant($0, in: zone) }
-        try fetch(zone.id)
+        try fetchAnew(zone.id)
         var positions: [AccountID: [ReplicaID: Position]] = [:]
         for id in ids { positions[id] = try heads(of: id, in: zone.id) }
         try changeControl(of: zone, newEpoch: true) { control in
@@ -196,7 +210,7 @@ extension Engine {
     /// Stops a share: the owner keeps everything, ids too; the others lose access.
     func stopShare(_ zone: ZoneInfo) throws -> Reply {
         if zone.row.state == .ended { return Reply(lines: ["'\(zone.control.title)' was stopped already."]) }
-        try fetch(zone.id)
+        try fetchAnew(zone.id)
         _ = try scan(.library, author: "scan")
         try changeControl(of: zone) { $0.isStopped = true }
         try finishStopped()

@@ -27,6 +27,14 @@ extension Engine {
         try store.write { db in try db.clearProblems(code: code, path: path, zone: zone) }
     }
 
+    /// Takes back the problems of a zone whose path in the container has this part.
+    func clearProblems(_ code: String, in zone: ZoneID, below part: String) throws {
+        let prefix = "\(code)|\(zone)|"
+        for key in openProblems where key.hasPrefix(prefix) && key.contains(part) {
+            try clearProblem(code, path: String(key.dropFirst(prefix.utf8.count)), zone: zone)
+        }
+    }
+
     /// A path as its user knows it.
     func display(_ path: RelativePath, _ root: RootKind) -> String {
         let folder = root == .library ? "library" : "shared"

@@ -17,9 +17,16 @@ extension Engine {
         while progress {
             progress = false
             for zone in zones.values.sorted(by: ZoneInfo.comesBefore) where zone.row.state == .active {
-                let count = try push(zone.id)
-                total += count
-                if count > 0 { progress = true }
+                do {
+                    let count = try push(zone.id)
+                    total += count
+                    if count > 0 { progress = true }
+                    try clearProblem("zoneUnwritable", zone: zone.id)
+                } catch let error as CloudError where error.concernsOneZone {
+                    try report(
+                        "zoneUnwritable", path: error.path, zone: zone.id,
+                        "Your changes in '\(zone.control.title)' cannot be published: \(error.message).", error.remedy)
+                }
             }
         }
         return total

@@ -174,7 +174,11 @@ extension Engine {
     /// Whether so many deletions may be taken at once. Guards against what looks like an accident.
     func allowsDeletions(of count: Int, root: RootKind) throws -> Bool {
         let known = try store.read { db in try db.baseCount(root: root) }
-        guard count > settings.massDeletionCount, count * 2 > known else { return true }
+        let isReplaced = try hasOtherIdentity(root)
+        guard isReplaced || count > settings.massDeletionCount, count * 2 > known else {
+            try clearProblem("massDeletion", path: display(.root, root))
+            return true
+        }
         if try store.read({ db in try db.metaText("deletionsConfirmed") }) != nil {
             try store.write { db in try db.setMetaText("deletionsConfirmed", nil) }
             try clearProblem("massDeletion")
@@ -185,5 +189,61 @@ extension Engine {
             "\(count) of \(known) files and folders are gone from the \(root == .library ? "library" : "shared") folder; nothing of that is passed on.",
             "If that was meant, run 'shoebox sync --confirm-deletions'; if not, put the files back.")
         return false
+    }
+
+    /// Whether a watched folder is another directory than at the last whole look at it: a copy, another disk, or an empty
+    /// mount point into which somebody put the marker.
+    private func hasOtherIdentity(_ root: RootKind) throws -> Bool {
+        let known = try store.read { db in try db.metaText(identityKey(root)) }
+        let now = identityText(try files(root).identity())
+        return known.map { $0 != now } ?? false
+    }
+
+    /// Keeps which directory a watched folder is, once nothing that was in it is missing.
+    func noteIdentity(of root: RootKind) throws {
+        let now: String
+        do { now = identityText(try files(root).identity()) } catch { return }
+        let known = try store.read { db in try db.metaText(identityKey(root)) }
+        guard now != known, !openProblems.contains(where: { $0.hasPrefix("massDeletion|") }) else { return }
+        guard known == nil || !missing.keys.contains(where: { isShown($0, in: root) }) else { return }
+        try store.write { db in try db.setMetaText(identityKey(root), now) }
+    }
+
+    private func identityKey(_ root: RootKind) -> String { "identity.\(root.rawValue)" }
+    private func identityText(_ identity: RootIdentity) -> String { "\(identity.device).\(identity.inode)" }
+    private func isShown(_ id: RecordID, in root: RootKind) -> Bool {
+        id.zone == .none ? root == .shared : zones[id.zone]?.row.root == root
+    }
+
+    private func replacedKey(_ zone: ZoneID) -> String { "replaced.\(zone)" }
+
+    /// Notes that the folder of somebody else's share is another directory than it was.
+    func noteReplaced(_ zone: ZoneID) throws {
+        try store.write { db in try db.setMetaText(replacedKey(zone), "1") }
+    }
+
+    /// An empty directory in place of a share's folder is no deletion of all that was in it: offers to leave instead.
+    /// Returns the shares of which that holds.
+    func offerLeaveOfReplaced(missing: Set<RecordID>, isWhole: Bool) throws -> Set<ZoneID> {
+        var offered: Set<ZoneID> = []
+        for zone in zones.values where !zone.row.isMine && zone.row.state == .active {
+            guard try store.read({ db in try db.metaText(replacedKey(zone.id)) }) != nil else { continue }
+            let shown = try store.read { db in try db.base(in: zone.id) }.filter { !$0.id.isZoneRoot }
+            let isEmpty = !shown.isEmpty && shown.filter { $0.parent.isZoneRoot }.allSatisfy { missing.contains($0.id) }
+            guard isEmpty else {
+                if isWhole { try store.write { db in try db.setMetaText(replacedKey(zone.id), nil) } }
+                continue
+            }
+            let problem = try store.write { db in
+                try db.setMetaText(replacedKey(zone.id), nil)
+                return try offerLeave(zone.id, db)
+            }
+            if let problem {
+                try report(problem.code, path: problem.path, zone: problem.zone, problem.message, problem.remedy)
+            }
+            offered.insert(zone.id)
+        }
+        if !offered.isEmpty { try reloadZones() }
+        return offered
     }
 }

@@ -41,6 +41,8 @@ extension Engine {
     public func round(_ extent: ScanExtent, reachesContainer: Bool = true) throws -> RoundOutcome {
         var outcome = RoundOutcome()
         try reloadZones()
+        try finishWithdrawals()
+        try keepUncopied()
         outcome.requests = try performRequests()
         try scanRoots(extent, &outcome)
         if reachesContainer { try exchange(&outcome) }

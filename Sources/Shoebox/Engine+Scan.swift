@@ -60,6 +60,7 @@ extension Engine {
         try recover(root)
         var scan = RootScan(engine: self, root: root, author: author)
         try scan.run(directories: directories, outcome: &outcome)
+        if directories == nil { try noteIdentity(of: root) }
         return outcome
     }
 }
@@ -77,6 +78,8 @@ private struct RootScan {
     var gone: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
     var listedAll: Set<RelativePath> = []
     var isRecursive = false
+    /// Paths, as people know them, of which something is still wrong.
+    var troubled: Set<String> = []
     /// Folders of tag files that were seen, with their zones.
     var tagFolders: [(folder: RelativePath, zone: ZoneID)] = []
     var foundSidecars: [(directory: RelativePath, entries: [DirectoryEntry])] = []
@@ -107,8 +110,25 @@ private struct RootScan {
         for found in tagFolders {
             outcome.changes += try engine.readTagFiles(in: found.folder, zone: found.zone, root: root, author: author)
         }
+        try clearTroubles()
         for found in foundSidecars {
             outcome.changes += try engine.readSidecars(found.entries, in: found.directory, root: root, author: author)
+        }
+    }
+
+    /// Takes back the problems of entries that were listed now and are well, or are gone.
+    private func clearTroubles() throws {
+        let listed = Set(listedAll.map { engine.display($0, root) })
+        let top = engine.display(.root, root)
+        for code in ["notAFile", "unreadable", "emptied", "sidecarBroken", "sidecarNewer"] {
+            for key in engine.openProblems where key.hasPrefix("\(code)||\(top)") {
+                let path = String(key.dropFirst(code.utf8.count + 2))
+                guard path == top || path.hasPrefix(top + "/"), !troubled.contains(path) else { continue }
+                let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+                if isRecursive || listed.contains(path) || listed.contains(parent) {
+                    try engine.clearProblem(code, path: path)
+                }
+            }
         }
     }
 
@@ -131,6 +151,7 @@ private struct RootScan {
         let entries: [DirectoryEntry]
         do { entries = try files.list(path) } catch {
             if error.code == .absent, !path.isRoot { return }
+            troubled.insert(engine.display(path, root))
             try engine.report(
                 "unreadable", path: engine.display(path, root),
                 "The folder '\(engine.display(path, root))' cannot be read: \(error.reason).",
@@ -160,7 +181,12 @@ private struct RootScan {
                     if isRecursive { worklist.append((entryPath, child.folder)) }
                 } else {
                     listing.candidates.append(entry)
-                    if let known = try row(entry.name, child) { listing.changed.append(known) }
+                    if let known = try row(entry.name, child) {
+                        listing.changed.append(known)
+                        if known.id.isZoneRoot, engine.zones[known.id.zone]?.row.isMine == false {
+                            try engine.noteReplaced(known.id.zone)
+                        }
+                    }
                     let moved = try movedFolder(entry, outcome: &outcome)
                     worklist.append((entryPath, moved ?? child?.folder))
                 }
@@ -178,7 +204,8 @@ private struct RootScan {
                 listing.candidates.append(entry)
                 if let known = try row(entry.name, child) { listing.changed.append(known) }
             case .symbolicLink, .other:
-                if let known = try row(entry.name, child) { listing.missing.append(known) }
+                // What was known here is neither changed nor deleted: an album may have been moved to another disk.
+                troubled.insert(engine.display(path.appending(entry.name), root))
                 try engine.report(
                     "notAFile", path: engine.display(path.appending(entry.name), root),
                     "'\(engine.display(path.appending(entry.name), root))' is a symbolic link or a special file; it is left alone.",
@@ -190,6 +217,7 @@ private struct RootScan {
             if let known = try row(name, child) { listing.missing.append(known) }
         }
         for row in listing.missing { gone[row.id] = (row, path.appending(row.name)) }
+        for entry in listing.sidecars { troubled.insert(engine.display(path.appending(entry.name), root)) }
         if !listing.sidecars.isEmpty { foundSidecars.append((path, listing.sidecars)) }
         if !listing.candidates.isEmpty {
             candidateCount += listing.candidates.count
@@ -279,6 +307,7 @@ private struct RootScan {
             return
         }
         guard try isSettled(entry, at: path, outcome: &outcome) else {
+            troubled.insert(engine.display(path, root))
             hold(path, in: &batch)
             return
         }
@@ -290,6 +319,7 @@ private struct RootScan {
                 outcome.again(at: now + engine.settings.settleMilliseconds)
                 engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
             } else if error.code != .absent {
+                troubled.insert(engine.display(path, root))
                 try engine.report(
                     "unreadable", path: engine.display(path, root),
                     "'\(engine.display(path, root))' cannot be read: \(error.reason).",
@@ -300,6 +330,7 @@ private struct RootScan {
         }
         try engine.clearProblem("unreadable", path: engine.display(path, root))
         if stamp.size == 0, try isCutToNothing(path, stamp: stamp, batch: batch) {
+            troubled.insert(engine.display(path, root))
             hold(path, in: &batch)
             return
         }
@@ -392,7 +423,12 @@ private struct RootScan {
             if engine.missing[id] == nil { engine.missing[id] = now }
         }
         for (id, since) in engine.missing { newest[id.zone] = max(newest[id.zone] ?? 0, since) }
+        let offered = try engine.offerLeaveOfReplaced(missing: Set(moved.keys), isWhole: isRecursive)
         for (id, item) in moved {
+            // Once a share may be left, nothing that is missing of it is a deletion.
+            guard !offered.contains(id.zone), id.isZoneRoot || engine.zones[id.zone]?.row.state != .leaveOffered else {
+                continue
+            }
             let isForeign = engine.zones[id.zone]?.row.isMine == false
             let due =
                 isForeign
@@ -408,6 +444,7 @@ private struct RootScan {
             try addAncestors(of: item.path.parent, to: &batch)
             if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
         }
+        if isRecursive, moved.isEmpty { try engine.clearProblem("massDeletion", path: engine.display(.root, root)) }
         guard !batch.base.isEmpty else { return }
         guard
             try engine.allowsDeletions(

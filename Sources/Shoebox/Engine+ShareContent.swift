@@ -54,21 +54,15 @@ extension Engine {
         let control = Control(
             kind: .share, title: title, owner: account, ownerLabel: settings.label, publicPermission: open,
             isSealed: isSealed)
-        let zone = try makeZone(control)
-        let count = try store.write { db -> Int in
-            var writer = try HistoryWriter(db, engine: self, author: "cli")
-            let placements = try placements(db)
-            if rows.count == 1, let row = rows.first, row.kind == .folder {
-                try shareFolder(row, in: zone, placements: placements, writer: &writer)
-            } else {
-                let shared = try contributionsFolder(title: title, writer: &writer)
-                try writePlacement(
-                    zone: zone.id, record: nil, parent: shared, name: FileName(safe: title), placements: placements,
-                    writer: &writer)
-                for row in rows { try shareItem(row, in: zone, placements: placements, writer: &writer) }
-            }
-            try writer.finish()
-            return writer.count
+        let zone = try publishZone(control)
+        // One transaction for the zone and all that moves there, so that no share without its photos ever shows.
+        zones[zone.id] = zone
+        let count: Int
+        do {
+            count = try store.write { db in try fill(zone, with: rows, title: title, db) }
+        } catch {
+            zones[zone.id] = nil
+            throw error
         }
         try reloadZones()
         log("made the share '\(title)' with \(count) changes")
@@ -80,6 +74,24 @@ extension Engine {
                 "Next: shoebox share invite '\(title)' ACCOUNT",
             ],
             values: ["id": zone.id.description, "link": link, "title": title])
+    }
+
+    /// Stores a new zone and moves what it was made for into it; returns how many changes that were.
+    private func fill(_ zone: ZoneInfo, with rows: [BaseRow], title: String, _ db: Database) throws -> Int {
+        try db.setZone(zone.row)
+        var writer = try HistoryWriter(db, engine: self, author: "cli")
+        let placements = try placements(db)
+        if rows.count == 1, let row = rows.first, row.kind == .folder {
+            try shareFolder(row, in: zone, placements: placements, writer: &writer)
+        } else {
+            let shared = try contributionsFolder(title: title, writer: &writer)
+            try writePlacement(
+                zone: zone.id, record: nil, parent: shared, name: FileName(safe: title), placements: placements,
+                writer: &writer)
+            for row in rows { try shareItem(row, in: zone, placements: placements, writer: &writer) }
+        }
+        try writer.finish()
+        return writer.count
     }
 
     /// Moves the content of a folder into a zone; the zone is shown where the folder was.

@@ -40,7 +40,9 @@ extension Engine {
         }
         let path = directory.appending(entry.name)
         let bytes: [UInt8]
-        do { bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax) } catch { return .foreign }
+        do { bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax) } catch {
+            return isKnown ? .own : .foreign
+        }
         switch SidecarDocument.read(bytes) {
         case .document, .newer: return .own
         case .broken: return .own
@@ -80,7 +82,14 @@ extension Engine {
             // A sidecar whose photo is not here (any more) is left where it is.
             guard let row else { continue }
             let shown = display(path, root)
-            guard let bytes = try? files(root).readAll(path, maxBytes: SidecarDocument.bytesMax + 1) else { continue }
+            let bytes: [UInt8]
+            do { bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax) } catch {
+                guard error.code != .absent else { continue }
+                try report(
+                    "sidecarBroken", path: shown, "The sidecar '\(shown)' cannot be read: \(error.reason).",
+                    "Make it readable, or delete it and it is written anew. Until then the last good values stay.")
+                continue
+            }
             switch SidecarDocument.read(bytes) {
             case .document(let document):
                 try clearProblem("sidecarBroken", path: shown)
@@ -167,10 +176,15 @@ extension Engine {
             }
             guard let (row, directory, details, former) = found else { continue }
             guard !details.isEmpty || former != nil || settings.sidecars == .always else { continue }
-            switch try writeSidecar(details, of: row, in: directory, former: former, applier: applier) {
-            case true?: outcome.operations += 1
-            case false?: continue
-            case nil: failed.insert(record.id)
+            do {
+                switch try writeSidecar(details, of: row, in: directory, former: former, applier: applier) {
+                case true?: outcome.operations += 1
+                case false?: continue
+                case nil: failed.insert(record.id)
+                }
+            } catch let error as FileError {
+                failed.insert(record.id)
+                try reportUnwritten(directory.appending(row.name), root: root, error)
             }
         }
         return failed
@@ -239,12 +253,16 @@ extension Engine {
             later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
             return nil
         case .failed(let error):
-            let shown = display(directory.appending(name), row.root)
-            try report(
-                "sidecarNotWritten", path: shown, "The sidecar '\(shown)' cannot be written: \(error.reason).",
-                "Make the folder writable, or free some space; it is tried again.")
+            try reportUnwritten(directory.appending(name), root: row.root, error)
             return nil
         }
+    }
+
+    private func reportUnwritten(_ path: RelativePath, root: RootKind, _ error: FileError) throws {
+        let shown = display(path, root)
+        try report(
+            "sidecarNotWritten", path: shown, "The sidecar of '\(shown)' cannot be written: \(error.reason).",
+            "Make the folder writable, or free some space; it is tried again with the next change.")
     }
 
     /// Moves a record's sidecar file to the trash, if it is as last seen.

@@ -43,11 +43,32 @@ extension Engine {
         for problem in aftermath.problems {
             try report(problem.code, path: problem.path, zone: problem.zone, problem.message, problem.remedy)
         }
-        for row in aftermath.privateCopies { try keepPrivateCopy(of: row) }
+        for row in aftermath.privateCopies {
+            do { try keepPrivateCopy(of: row) } catch let error as FileError {
+                // Until the copy is made, the edited file stays: nowhere else are its bytes.
+                restoreAfter[row.id] = .max
+                uncopied[row.id] = row
+                try reportUncopied(row, error)
+            }
+        }
         for item in aftermath.moved { try followWithSidecar(item.id, from: item.folder, item.name, root: root) }
         for item in aftermath.orphans { try removeOrphan(item.row, in: item.folder, root: root) }
         if count > 0 { log("took \(count) changes (\(author))") }
         return count
+    }
+}
+
+extension Engine {
+    /// Notes that the folder of somebody else's share is gone as a whole: nothing of it is deleted, and its user is asked.
+    func offerLeave(_ zone: ZoneID, _ db: Database) throws -> Problem? {
+        guard var row = try db.zone(zone), row.state == .active || row.state == .leaveOffered else { return nil }
+        row.state = .leaveOffered
+        try db.setZone(row)
+        let title = zones[zone]?.control.title ?? ""
+        return Problem(
+            code: "leaveOffered", zone: zone,
+            message: "The folder of the share '\(title)' was deleted. Nothing of it was deleted for others.",
+            remedy: "'shoebox share leave \(zone)' leaves the share; 'shoebox restore \(zone)' brings the folder back.")
     }
 }
 
@@ -256,6 +277,11 @@ private struct LocalTaker {
             if id.isZoneRoot { try offerLeave(id.zone) }
             return
         }
+        if id.zone == .none {
+            for zone in engine.zonesShown(.shared) where RecordName(zone.control.owner.digest.high) == id.name {
+                try offerLeave(zone.id)
+            }
+        }
         if id.zone == .none || id.isZoneRoot {
             // The folder of an owner, or of an own share: it is shown again with all that is in it. Who wants the photos
             // gone stops the share, or deletes what is in the folder.
@@ -295,17 +321,8 @@ private struct LocalTaker {
     }
 
     private mutating func offerLeave(_ zone: ZoneID) throws {
-        guard var row = try db.zone(zone) else { return }
-        row.state = .leaveOffered
-        try db.setZone(row)
-        let title = engine.zones[zone]?.control.title ?? ""
-        aftermath.problems.append(
-            Problem(
-                code: "leaveOffered", zone: zone,
-                message: "The folder of the share '\(title)' was deleted. Nothing of it was deleted for others.",
-                remedy:
-                    "'shoebox share leave \(zone)' leaves the share; 'shoebox restore \(zone)' brings the folder back.")
-        )
+        guard let problem = try engine.offerLeave(zone, db) else { return }
+        aftermath.problems.append(problem)
     }
 
     // MARK: Moved

@@ -35,8 +35,12 @@ public final class Engine {
     var replicasListed: [ZoneID: UInt64] = [:]
     /// When read-only files that were edited may be put back (uptime).
     var restoreAfter: [RecordID: UInt64] = [:]
+    /// Read-only files that were edited and could not be copied into the library yet.
+    var uncopied: [RecordID: BaseRow] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
+    /// The serial of each replica's head whose control was looked at.
+    var judgedHeads: [ReplicaID: UInt64] = [:]
     /// Zones whose own head this process has written: nobody else does, so it need not be read again.
     var ownHeadsWritten: Set<ZoneID> = []
     /// Watched folders that were brought in step with the base tree after this process started.

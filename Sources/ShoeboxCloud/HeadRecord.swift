@@ -91,6 +91,8 @@ enum HeadFormat {
     static let block: UInt64 = 512
     static let magic = Array("SBHEAD1\n".utf8)
     static let payloadMax = 262_144
+    /// The most bytes of a record, padding included.
+    static let recordBytesMax = 16 + payloadMax + 64 + Int(block)
     /// A file that has grown to this size is continued in the next one.
     static let fileBytesMax: UInt64 = 1_048_576
 

@@ -72,8 +72,9 @@ extension ZoneFolder {
             } else if done > 0 {
                 reading.cursor.offset += UInt64(done)
             } else if bytes.count >= Self.readBytesMax {
-                // A megabyte without one record, larger than any record: garbage.
-                reading.cursor.offset += UInt64(bytes.count) / HeadFormat.block * HeadFormat.block
+                // A megabyte without one record, larger than any record: garbage, but for one that begins near its end.
+                let sure = bytes.count - HeadFormat.recordBytesMax
+                reading.cursor.offset += UInt64(max(sure, bytes.count / 2)) / HeadFormat.block * HeadFormat.block
             } else {
                 return reading
             }
@@ -90,7 +91,7 @@ extension ZoneFolder {
         let block = Int(HeadFormat.block)
         if cursor.offset >= HeadFormat.block {
             let from = cursor.offset - HeadFormat.block
-            guard let bytes = try access.read(path, from: from, maxBytes: Self.readBytesMax) else { return nil }
+            guard let bytes = try access.read(path, from: from, maxBytes: Self.readBytesMax + block) else { return nil }
             if bytes.count >= block { return Array(bytes[block...]) }
             cursor.offset = 0
         }

@@ -67,6 +67,7 @@ extension ZoneFolder {
                 page.segments.append(segment)
                 position = segment.position
             } catch {
+                let error = error.at(reader.current ?? path("log", replica.description))
                 switch error.code {
                 case .notYet: page.end = .notYet(error)
                 case .missingKey: page.end = .missingKey(error)
@@ -89,6 +90,8 @@ private struct ChainReader {
     let head: HeadRecord
     /// Bytes of the files read so far.
     var bytesRead = 0
+    /// The file that was read last.
+    var current: MountPath?
     private var listing: [UInt64: [Digest32]]?
     /// What was found by walking back from a later segment: the position that each number must have.
     private var walked: [UInt64: Position] = [:]
@@ -176,6 +179,7 @@ private struct ChainReader {
 
     private mutating func read(_ position: Position) throws(CloudError) -> SegmentFile {
         let path = folder.segmentPath(replica, position)
+        current = path
         guard let bytes = try folder.access.readKnown(path, maxBytes: SegmentCoder.bytesMax) else {
             throw .notYet("Segment \(position.sequence) is not seen yet.", path: path.description)
         }

@@ -11,6 +11,13 @@ public enum ChangeStanding: Int64, Sendable {
     case accepted = 1
     /// Arrived, but its sender had no right to write it; kept in the history only.
     case refused = 2
+    /// Arrived, but is one that its sender may never write, whatever the control says; kept in the history only.
+    case malformed = 3
+}
+
+extension ChangeStanding {
+    /// Whether the change is a part of its record's state.
+    public var counts: Bool { self == .pending || self == .accepted }
 }
 
 /// A change together with who brought it.
@@ -61,7 +68,7 @@ extension Database {
                 ON CONFLICT (zone, replica, counter) DO UPDATE SET account = excluded.account,
                     sender = excluded.sender, sequence = excluded.sequence, state = excluded.state,
                     token = excluded.token, payload = excluded.payload
-                    WHERE change.state = 2 AND excluded.state <> 2
+                    WHERE change.state >= 2 AND excluded.state < 2
                 """)
         try statement.execute(arguments: [
             zone.data, change.record.data, change.dot.replica.data, Int64(bitPattern: change.dot.counter),
@@ -69,7 +76,7 @@ extension Database {
             Data(ChangeCoder.encode(change)),
         ])
         guard changesCount > 0 else { return false }
-        if standing != .refused { try refresh(change.record, in: zone, after: change) }
+        if standing.counts { try refresh(change.record, in: zone, after: change) }
         return true
     }
 
@@ -123,14 +130,17 @@ extension Database {
     }
 
     /// Judges every change of a zone again after its control changed; returns the records whose changes now count
-    /// differently. Own pending changes are not judged here.
+    /// differently. Own pending changes are not judged here, malformed ones stay what they are.
     public func judgeAgain(
         in zone: ZoneID, counts: (AccountID, ReplicaID, UInt64) -> Bool
     ) throws -> Set<RecordName> {
         var affected: Set<RecordName> = []
         let senders = try Row.fetchAll(
             self,
-            sql: "SELECT DISTINCT account, sender, sequence, state FROM change WHERE zone = ? AND sequence > 0",
+            sql: """
+                SELECT DISTINCT account, sender, sequence, state FROM change
+                WHERE zone = ? AND sequence > 0 AND state IN (1, 2)
+                """,
             arguments: [zone.data])
         for row in senders {
             let sequence = UInt64(bitPattern: row["sequence"] as Int64)
@@ -142,13 +152,16 @@ extension Database {
             ]
             for record in try Data.fetchAll(
                 self,
-                sql:
-                    "SELECT DISTINCT record FROM change WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?",
-                arguments: arguments)
+                sql: """
+                    SELECT DISTINCT record FROM change
+                    WHERE zone = ? AND sender = ? AND sequence = ? AND account = ? AND state IN (1, 2)
+                    """, arguments: arguments)
             { if let name = RecordName(bytes: record) { affected.insert(name) } }
             try execute(
-                sql: "UPDATE change SET state = ? WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?",
-                arguments: [wanted.rawValue] + arguments)
+                sql: """
+                    UPDATE change SET state = ?
+                    WHERE zone = ? AND sender = ? AND sequence = ? AND account = ? AND state IN (1, 2)
+                    """, arguments: [wanted.rawValue] + arguments)
         }
         for record in affected { try refresh(record, in: zone, after: nil) }
         return affected

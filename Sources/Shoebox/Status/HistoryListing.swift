@@ -94,7 +94,7 @@ extension TreeListing {
             switch stored.standing {
             case .pending: "pending"
             case .accepted: "accepted"
-            case .refused: "refused"
+            case .refused, .malformed: "refused"
             }
         return HistoryEntry.Item(
             record: RecordID(zone: stored.zone, name: stored.change.record), type: stored.change.type, action: action,
