@@ -100,7 +100,8 @@ struct Village {
     let world: SimulatedWorld
     var replicas: [Replica] = []
 
-    init(seed: UInt64 = 1, labels: [String]) throws {
+    /// - Parameter storesMayDie: whether the transactions of the local databases count as steps of the machines' faults.
+    init(seed: UInt64 = 1, labels: [String], storesMayDie: Bool = false) throws {
         world = SimulatedWorld(seed: seed)
         for label in labels {
             let machine = world.addMachine(label)
@@ -112,7 +113,9 @@ struct Village {
             let (identity, _) = try Identity.create(
                 label: label, deviceLabel: label, nowMilliseconds: machine.world.nowMilliseconds(),
                 randomBytes: machine.world.randomBytes)
-            let replica = try Replica(machine: machine, label: label, identity: identity)
+            let faults = machine.faults
+            let store = storesMayDie ? try Store(gate: { try faults.pass("store", "write") }) : nil
+            let replica = try Replica(machine: machine, label: label, identity: identity, store: store)
             try replica.setUp()
             replicas.append(replica)
         }

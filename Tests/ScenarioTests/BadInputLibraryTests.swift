@@ -1,0 +1,262 @@
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// Files and folders that can't be read, have strange names, or are not what they were.
+@Suite struct BadInputLibraryTests {
+    @Test func `a file that cannot be read is reported, and travels when it can`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.alice.machine.library.write("Summer/secret.jpg", "secret")
+        try party.alice.machine.library.write("Summer/open.jpg", "open")
+        party.alice.machine.faults.setRule { operation in
+            operation.part == "library" && operation.name == "open" && operation.path.hasSuffix("secret.jpg")
+                ? .fail(.denied) : nil
+        }
+        try party.village.pass(8)
+        party.expectNamed("unreadable", by: [party.alice], containing: "secret.jpg")
+        #expect(party.carol.tree(.shared)["alice/Summer/open.jpg"] == "open")
+        #expect(party.carol.tree(.shared)["alice/Summer/secret.jpg"] == nil)
+        party.alice.machine.faults.setRule(nil)
+        try party.village.pass(8)
+        party.expectShown(Party.content.merging(["secret.jpg": "secret", "open.jpg": "open"]) { $1 })
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    @Test func `a known file that cannot be read for a while is not deleted`() throws {
+        let party = try Party(bob: "readOnly")
+        party.alice.machine.faults.setRule { operation in
+            operation.part == "library" && operation.path.hasSuffix("a.jpg") ? .fail(.inputOutput) : nil
+        }
+        try party.alice.machine.library.write("Summer/a.jpg", "changed")
+        try party.village.pass(8)
+        party.expectNamed("unreadable", by: [party.alice], containing: "a.jpg")
+        #expect(party.carol.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
+        party.alice.machine.faults.setRule(nil)
+        try party.village.pass(8)
+        party.expectShown(["a.jpg": "changed", "deep/b.jpg": "bbb"])
+    }
+
+    @Test(arguments: ["Summer", "Summer/deep", ""])
+    func `a folder that cannot be read is not empty`(path: String) throws {
+        let party = try Party(bob: "readOnly")
+        let folder = try #require(RelativePath(path))
+        party.alice.machine.library.setUnreadable(folder)
+        try party.carol.machine.shared.write("alice/Summer/deep/hers.jpg", "hers")
+        try party.village.pass(8)
+        party.expectNamed(path.isEmpty ? "rootOffline" : "unreadable", by: [party.alice])
+        #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb", "hers"])
+        party.alice.machine.library.setUnreadable(folder, false)
+        try party.village.pass(8)
+        party.expectShown(Party.content.merging(["deep/hers.jpg": "hers"]) { $1 })
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    @Test func `a listing that fails half way deletes nothing`() throws {
+        let party = try Party(bob: "readOnly")
+        party.alice.machine.library.setHalfListed(
+            try #require(RelativePath("Summer")), keeping: 1, failingWith: .inputOutput)
+        try party.village.pass(8)
+        #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        party.expectNamed("unreadable", by: [party.alice])
+        party.alice.machine.library.setWhollyListed(try #require(RelativePath("Summer")))
+        try party.village.pass(8)
+        party.expectShown()
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    static let names: [[UInt8]] = [
+        Array("new\nline.jpg".utf8), Array("\u{1b}[31mred.jpg".utf8), [0xff, 0xfe, 0x80] + Array(".jpg".utf8),
+        Array("caf\u{e9}.jpg".utf8), Array("cafe\u{301}.jpg".utf8), Array("CON".utf8), Array("ends with dot.".utf8),
+        Array("back\\slash:*?\"<>|.jpg".utf8), Array(" .jpg".utf8), Array("-rf".utf8),
+        [UInt8](repeating: UInt8(ascii: "x"), count: 251) + Array(".jpg".utf8),
+        [UInt8](repeating: 0xe9, count: 255), Array("%2e%2e%2f.jpg".utf8), Array("$(reboot).jpg".utf8),
+        Array("photo.jpg.json.jpg".utf8), Array("\u{202e}gpj.exe".utf8),
+    ]
+
+    @Test func `files of any name travel byte for byte`() throws {
+        let party = try Party(bob: "readOnly")
+        let folder = try #require(RelativePath("Summer"))
+        for (index, bytes) in Self.names.enumerated() {
+            let name = try #require(FileName(bytes: bytes))
+            try party.alice.machine.library.write(folder.appending(name), bytes: Array("photo \(index)".utf8))
+        }
+        try #require(try party.village.settle())
+        for (index, bytes) in Self.names.enumerated() {
+            let name = try #require(FileName(bytes: bytes))
+            let path = RelativePath(try #require(RelativePath("alice/Summer")).names + [name])
+            #expect(try party.carol.machine.shared.read(path) == Array("photo \(index)".utf8), "\(name)")
+            // And a tag: where there is no room for a sidecar's name, the photo is tagged all the same.
+            let reply = party.alice.request(
+                .caption(path: PathReference(root: .library, path: folder.appending(name)), text: "c\(index)"))
+            #expect(reply.code == 0, "\(name): \(reply)")
+        }
+        try #require(try party.village.settle())
+        for problem in party.alice.problems + party.carol.problems {
+            #expect(problem.code == "sidecarNotWritten" && !problem.message.contains("\n"), "\(problem)")
+        }
+    }
+
+    @Test func `symbolic links are named once and never followed`() throws {
+        let party = try Party(bob: "readOnly")
+        let library = party.alice.machine.library
+        try library.link("Summer/link.jpg", to: "../Private/c.jpg")
+        try library.link("Summer/dangling.jpg", to: "nowhere")
+        try library.link("Summer/out", to: "/etc")
+        try library.link("Summer/loop", to: ".")
+        try party.village.pass(8)
+        party.expectShown()
+        #expect(party.alice.problems.filter { $0.code == "notAFile" }.count == 4, "\(party.alice.problems)")
+        let reports = party.alice.logLines.filter { $0.hasPrefix("notAFile") }.count
+        #expect(reports == 4)
+        for name in ["link.jpg", "dangling.jpg", "out", "loop"] { try library.delete("Summer/" + name) }
+        try party.village.pass(4)
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    @Test(arguments: ["Summer/a.jpg", "Summer/deep", "Summer"])
+    func `a link in place of a photo or an album deletes nothing`(path: String) throws {
+        let party = try Party(bob: "readOnly")
+        let library = party.alice.machine.library
+        try library.move(path, to: "elsewhere")
+        let moved = library.snapshot()
+        // As somebody does who moves an album to a larger disk.
+        library.restore(moved)
+        try library.delete("elsewhere")
+        try library.link(path, to: "/mnt/large/elsewhere")
+        try party.village.pass(10)
+        #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        party.expectNamed("notAFile", by: [party.alice])
+    }
+
+    @Test func `a photo that was cut to nothing is reported and not passed on`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.alice.machine.library.write("Summer/a.jpg", "")
+        try party.alice.machine.library.write("Summer/later.jpg", "later")
+        try party.village.pass(8)
+        party.expectNamed("emptied", by: [party.alice], containing: "a.jpg")
+        #expect(party.carol.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
+        #expect(party.carol.tree(.shared)["alice/Summer/later.jpg"] == "later")
+        try party.alice.machine.library.write("Summer/a.jpg", "aaa")
+        try party.village.pass(8)
+        party.expectShown(Party.content.merging(["later.jpg": "later"]) { $1 })
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    @Test func `a new empty file is a file`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.alice.machine.library.write("Summer/empty.txt", "")
+        try #require(try party.village.settle())
+        party.expectShown(Party.content.merging(["empty.txt": ""]) { $1 })
+    }
+
+    @Test func `a file in place of a folder and a folder in place of a file are taken as they are`() throws {
+        let party = try Party(bob: "readOnly")
+        let library = party.alice.machine.library
+        try library.delete("Summer/deep")
+        try library.write("Summer/deep", "a file now")
+        try library.delete("Summer/a.jpg")
+        try library.write("Summer/a.jpg/inner.jpg", "inner")
+        try party.village.pass(12)
+        // The new ones are taken before what they replace is known to be gone, and may get another name by that.
+        let hers = party.alice.tree(.library).filter { $0.key.hasPrefix("Summer/") }
+        #expect(hers.values.contains("a file now") && hers["Summer/a.jpg/inner.jpg"] == "inner", "\(hers)")
+        #expect(Set(party.carol.tree(.shared).values) == Set(hers.values))
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    @Test func `a full disk changes nothing and heals`() throws {
+        let party = try Party(bob: "readWrite")
+        let disk = party.carol.machine.shared
+        disk.setCapacity(bytes: disk.tree().values.reduce(0) { $0 + $1.count } + 300)
+        let large = String(repeating: "y", count: 5_000)
+        try party.alice.machine.library.write("Summer/a.jpg", large)
+        try party.alice.machine.library.write("Summer/small.jpg", "s")
+        try party.village.pass(8)
+        #expect(party.carol.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
+        #expect(party.bob.tree(.shared)["alice/Summer/a.jpg"] == large)
+        party.expectNamed("diskFull", by: [party.carol])
+        #expect(!party.carol.isQuiet)
+        disk.setCapacity(bytes: nil)
+        try #require(try party.village.settle())
+        party.expectShown(["a.jpg": large, "small.jpg": "s", "deep/b.jpg": "bbb"])
+        #expect(party.carol.problems.isEmpty, "\(party.carol.problems)")
+    }
+
+    @Test func `a read-only edit whose copy does not fit is kept until it does`() throws {
+        let party = try Party(bob: "readOnly")
+        let large = String(repeating: "z", count: 5_000)
+        party.bob.machine.library.setCapacity(bytes: 1_000)
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", large)
+        try party.village.pass(12)
+        #expect(
+            party.bob.machine.shared.tree().values.contains(Array(large.utf8))
+                || party.bob.machine.library.tree().values.contains(Array(large.utf8)))
+        party.expectNamed("diskFull", by: [party.bob])
+        party.expectShown()
+        party.bob.machine.library.setCapacity(bytes: nil)
+        try party.village.pass(20)
+        #expect(party.bob.tree(.library).values.contains(large))
+        #expect(party.bob.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
+    }
+
+    enum Marker: String, CaseIterable { case garbage, empty, foreign, otherContainer, newer, removed, directory }
+
+    @Test(arguments: Marker.allCases)
+    func `a folder whose marker is not its own is left alone until it is`(marker: Marker) throws {
+        let party = try Party(bob: "readOnly")
+        let library = party.alice.machine.library
+        let path = ".shoebox/root.json"
+        let text = try library.text(path)
+        switch marker {
+        case .garbage: try library.write(path, "garbage")
+        case .empty: try library.write(path, "")
+        case .foreign:
+            try library.write(
+                path,
+                text.replacing(
+                    party.alice.identity.replica.description, with: party.bob.identity.replica.description))
+        case .otherContainer:
+            let container = try #require(RootMarker(Array(text.utf8))?.container)
+            try library.write(path, text.replacing(container, with: String(repeating: "0", count: 32)))
+        case .newer: try library.write(path, text.replacing("shoebox.root/1", with: "shoebox.root/2"))
+        case .removed: try library.delete(path)
+        case .directory:
+            try library.delete(path)
+            try library.write(path + "/x", "x")
+        }
+        try library.delete("Summer/a.jpg")
+        try party.carol.machine.shared.write("alice/Summer/hers.jpg", "hers")
+        try party.village.pass(8)
+        party.expectNamed(
+            [.foreign, .otherContainer].contains(marker) ? "rootForeign" : "rootOffline", by: [party.alice])
+        #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb", "hers"])
+        #expect(party.alice.tree(.library)["Summer/hers.jpg"] == nil)
+        if marker == .directory { try library.delete(path) }
+        try library.write(path, text)
+        try library.write("Summer/a.jpg", "aaa")
+        try #require(try party.village.settle())
+        party.expectShown(Party.content.merging(["hers.jpg": "hers"]) { $1 })
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    @Test func `a marker copied into an empty folder does not make it the library`() throws {
+        let party = try Party(bob: "readOnly")
+        let library = party.alice.machine.library
+        let text = try library.text(".shoebox/root.json")
+        library.unmount(.replaced)
+        try library.write(".shoebox/root.json", text)
+        try party.village.pass(10)
+        #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        party.expectNamed("massDeletion", by: [party.alice])
+        library.mount()
+        try #require(try party.village.settle())
+        party.expectShown()
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+}
