@@ -285,10 +285,11 @@ extension Engine {
             guard let node, let stamp, let name = path.last else { return }
             var hash: Digest32?
             if case .write(_, _, let written, _) = operation { hash = written }
-            try db.setBase(
-                BaseRow(
-                    root: root, id: id, parent: node.parent, name: name, kind: node.kind, stamp: stamp,
-                    contentHash: hash, vector: vector, twins: node.twins))
+            let row = BaseRow(
+                root: root, id: id, parent: node.parent, name: name, kind: node.kind, stamp: stamp, contentHash: hash,
+                vector: vector, twins: node.twins)
+            try db.displace(by: row)
+            try db.setBase(row)
         case .move(_, _, let path), .unpark(_, let path):
             guard var row = try db.base(id), let name = path.last else { return }
             // What the layout no longer shows was only put back where it was.
@@ -296,6 +297,7 @@ extension Engine {
             row.name = name
             row.isParked = false
             if let stamp { row.stamp = stamp }
+            try db.displace(by: row)
             try db.setBase(row)
         case .park:
             guard var row = try db.base(id) else { return }

@@ -45,7 +45,7 @@ extension Engine {
                 // It reached its place, and nobody noted it: the scan finds it there by its inode, as gone from here.
                 row.isParked = false
                 if try db.base(named: row.name, in: row.parent, root: root) != nil,
-                    let name = FileName(".unparked-\(row.id.name)")
+                    let name = FileName("displaced-\(row.id.name)")
                 {
                     row.name = name
                 }

@@ -82,6 +82,16 @@ extension Database {
         ])
     }
 
+    /// Gives another record that the base has at a row's place a name of its own there, under which no file is: it was
+    /// moved or deleted by its user just now, and the next scan finds out which.
+    public func displace(by row: BaseRow) throws {
+        guard var other = try base(named: row.name, in: row.parent, root: row.root), other.id != row.id,
+            let name = FileName("displaced-\(other.id.name)")
+        else { return }
+        other.name = name
+        try setBase(other)
+    }
+
     /// Forgets what the folder showed of a record.
     public func removeBase(_ id: RecordID) throws {
         try cachedStatement(sql: "DELETE FROM base WHERE zone = ? AND record = ?")

@@ -4,6 +4,8 @@ import ShoeboxStore
 import ShoeboxTestSupport
 import Testing
 
+@testable import Shoebox
+
 /// Not part of the suite: looks for failing seeds when asked to by the environment.
 @Suite struct EngineHunt {
     static let environment = ProcessInfo.processInfo.environment
@@ -88,6 +90,8 @@ import Testing
             simulation.heal()
             logs()
             for engine in engines {
+                simulation.world.clock.advance(milliseconds: 15_000)
+                print(try engine.round(), engine.engine.later, engine.engine.missing, engine.engine.unsettled)
                 print("\(engine.machine.name) quiet \(engine.isQuiet) problems \(engine.problems.map(\.message))")
                 for root in [engine.machine.library, engine.machine.shared] {
                     print("    \(root.tree().keys.sorted())")
