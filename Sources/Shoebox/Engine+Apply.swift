@@ -232,6 +232,8 @@ extension Engine {
                     try clearProblem(code, path: operation.path.map { display($0, root) })
                 }
             case .stale(let reason):
+                // A directory stays while something of the user's is in it that is no record, such as a broken sidecar.
+                if case .removeDirectory = operation { continue }
                 // What is in the way is the user's: the next scan takes it, then the plan is made anew.
                 failed.insert(id)
                 log("not applied yet: \(reason)")

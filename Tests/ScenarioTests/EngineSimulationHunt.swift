@@ -89,6 +89,10 @@ import Testing
             print("healing")
             simulation.heal()
             logs()
+            print("checking")
+            simulation.check()
+            print(simulation.failures)
+            logs()
             for engine in engines {
                 simulation.world.clock.advance(milliseconds: 15_000)
                 print(try engine.round(), engine.engine.later, engine.engine.missing, engine.engine.unsettled)
