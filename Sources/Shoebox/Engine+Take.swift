@@ -296,6 +296,7 @@ private struct LocalTaker {
             try db.markDirty(id)
             return
         }
+        if row.kind == .file { try db.refuseUnpublishedContent(of: id) }
         try deleteRecord(id, context: row.vector)
         for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
         if row.kind == .file, let sidecar = try db.sidecar(id) { aftermath.orphans.append((sidecar, row.parent)) }

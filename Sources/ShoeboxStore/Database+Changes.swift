@@ -247,6 +247,26 @@ extension Database {
 }
 
 extension Database {
+    /// Gives up edits of a record's bytes that were not published and whose bytes are gone: they stay in the history, and
+    /// the bytes before them count again. The first bytes of a record stay.
+    public func refuseUnpublishedContent(of id: RecordID) throws {
+        func content(_ change: Change) -> (asset: AssetReference, isAlone: Bool)? {
+            guard case .set(let fields) = change.action, let asset = fields[.content]?.asset else { return nil }
+            return (asset, Set(fields.keys).isSubset(of: [.content, .modified]))
+        }
+        guard try changes(of: id.name, in: id.zone).contains(where: { content($0)?.asset.location != nil }) else { return }
+        let rows = try Row.fetchAll(
+            self, sql: "SELECT * FROM change WHERE zone = ? AND record = ? AND state = 0",
+            arguments: [id.zone.data, id.name.data])
+        var isChanged = false
+        for stored in try rows.map(StoredChange.init) {
+            guard let found = content(stored.change), found.isAlone, found.asset.location == nil else { continue }
+            try execute(sql: "UPDATE change SET state = 2 WHERE id = ?", arguments: [stored.id])
+            isChanged = true
+        }
+        if isChanged { try refresh(id.name, in: id.zone, after: nil) }
+    }
+
     /// Gives up a zone's changes that were not pushed: they stay in the history, and count no more.
     public func refusePending(in zone: ZoneID) throws {
         let records = try Data.fetchAll(
