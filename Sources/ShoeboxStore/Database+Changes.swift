@@ -254,7 +254,9 @@ extension Database {
             guard case .set(let fields) = change.action, let asset = fields[.content]?.asset else { return nil }
             return (asset, Set(fields.keys).isSubset(of: [.content, .modified]))
         }
-        guard try changes(of: id.name, in: id.zone).contains(where: { content($0)?.asset.location != nil }) else { return }
+        guard try changes(of: id.name, in: id.zone).contains(where: { content($0)?.asset.location != nil }) else {
+            return
+        }
         let rows = try Row.fetchAll(
             self, sql: "SELECT * FROM change WHERE zone = ? AND record = ? AND state = 0",
             arguments: [id.zone.data, id.name.data])

@@ -125,7 +125,7 @@ extension FileApplier {
         let entries: [DirectoryEntry]
         do throws(FileError) {
             entries = try files.list(OwnPaths.temporary)
-        } catch where error.code == .absent {
+        } catch  where error.code == .absent {
             return [:]
         }
         for entry in entries {
