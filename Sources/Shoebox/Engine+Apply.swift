@@ -228,7 +228,7 @@ extension Engine {
             case .done(let stamp):
                 done.append((operation, stamp))
                 try followWithSidecar(operation, root: root)
-                for code in ["notApplied", "contentMissing", "contentDamaged", "diskFull"] {
+                for code in ["notApplied", "contentMissing", "contentDamaged", "diskFull", "notInShare"] {
                     try clearProblem(code, path: operation.path.map { display($0, root) })
                 }
             case .stale(let reason):
