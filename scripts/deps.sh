@@ -2,7 +2,8 @@
 # Installs the Debian packages that building needs; does nothing if they are all there.
 set -euo pipefail
 
-packages=(libinotifytools0-dev libsqlite3-dev zlib1g-dev rsync make git)
+# ca-certificates: git fetches the Swift packages by https. python3: fixtures/generate.py, which `make lint` runs.
+packages=(libinotifytools0-dev libsqlite3-dev zlib1g-dev rsync make git ca-certificates python3)
 
 fail() {
     echo "shoebox: $1" >&2
@@ -15,7 +16,7 @@ if ! command -v swift >/dev/null; then
 fi
 if ! command -v dpkg >/dev/null; then
     fail "this is not a Debian machine, so nothing was installed" \
-        "Install libinotifytools, SQLite and zlib with their headers, rsync, make and git, then run 'make build'."
+        "Install libinotifytools, SQLite and zlib with their headers, rsync, make, git and python3, then run 'make build'."
 fi
 
 missing=()

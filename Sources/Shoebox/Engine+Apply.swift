@@ -221,9 +221,19 @@ extension Engine {
         var failed: Set<RecordID> = []
         var done: [(operation: FileOperation, stamp: FileStamp?)] = []
         let applier = makeApplier(root)
+        var knownParents: [RelativePath: Bool] = [:]
         for operation in operations {
             let id = operation.record
             guard !failed.contains(id) else { continue }
+            if let path = operation.path, !operation.isRemoval {
+                let parent = path.parent
+                if knownParents[parent] == nil { knownParents[parent] = try isParentKnown(path, root) }
+                guard knownParents[parent] == true else {
+                    failed.insert(id)
+                    later[.init(root: root, path: parent.parent)] = world.uptimeMilliseconds()
+                    continue
+                }
+            }
             switch applier.apply(operation) {
             case .done(let stamp):
                 done.append((operation, stamp))
@@ -366,6 +376,14 @@ extension FileOperation {
         case .makeDirectory(let id, _), .move(let id, _, _), .park(let id, _), .unpark(let id, _),
             .write(let id, _, _, _), .remove(let id, _, _), .removeDirectory(let id, _):
             id
+        }
+    }
+
+    /// Whether it puts nothing anywhere.
+    fileprivate var isRemoval: Bool {
+        switch self {
+        case .remove, .removeDirectory, .park: true
+        case .makeDirectory, .move, .unpark, .write: false
         }
     }
 

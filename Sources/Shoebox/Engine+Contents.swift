@@ -66,7 +66,7 @@ extension Engine {
     private func content(_ hash: Digest32, of id: RecordID) throws -> FileContent {
         let state = try store.read { db in try db.state(of: id) }
         let isWritable = zones[id.zone]?.mayWrite(account) == true
-        let source = try localSources(of: hash).first
+        let source = try localSources(of: hash).first ?? trashSource(of: hash)
         let asset = state?.fields[.content]?.values.compactMap(\.value.asset).first {
             $0.contentHash == hash && $0.location != nil
         }

@@ -70,6 +70,7 @@ extension Engine {
                 try self.setFields([.caption: .text(text)], on: id, writer: &writer)
             }
         case .confirmDeletions: try confirmDeletions()
+        case .restoreTrash(let paths): try restoreFromTrash(paths)
         case .restoreContent(let path): try restoreContent(path)
         case .restoreShare(let share): try restoreShare(try zoneNamed(share, mine: nil))
         }
@@ -166,7 +167,12 @@ extension Engine {
     }
 
     private func confirmDeletions() throws -> Reply {
-        try store.write { db in try db.setMetaText("deletionsConfirmed", "1") }
+        // A word given in advance would be taken for the next accident.
+        let held = RootKind.allCases.filter { root in
+            openProblems.contains { $0.hasPrefix("massDeletion|") && $0.hasSuffix("|\(display(.root, root))") }
+        }
+        guard !held.isEmpty else { return Reply(lines: ["No deletions are held back."]) }
+        try store.write { db in for root in held { try db.setMetaText(confirmedKey(root), "1") } }
         try clearProblem("massDeletion")
         return Reply(lines: ["The deletions go on with the next scan."])
     }
@@ -175,13 +181,14 @@ extension Engine {
     func allowsDeletions(of count: Int, root: RootKind) throws -> Bool {
         let known = try store.read { db in try db.baseCount(root: root) }
         let isReplaced = try hasOtherIdentity(root)
-        guard isReplaced || count > settings.massDeletionCount, count * 2 > known else {
+        let limit = isReplaced ? 50 : settings.massDeletionPercent
+        guard isReplaced || count > settings.massDeletionCount, count * 100 > known * limit else {
             try clearProblem("massDeletion", path: display(.root, root))
             return true
         }
-        if try store.read({ db in try db.metaText("deletionsConfirmed") }) != nil {
-            try store.write { db in try db.setMetaText("deletionsConfirmed", nil) }
-            try clearProblem("massDeletion")
+        if try store.read({ db in try db.metaText(confirmedKey(root)) }) != nil {
+            try store.write { db in try db.setMetaText(confirmedKey(root), nil) }
+            try clearProblem("massDeletion", path: display(.root, root))
             return true
         }
         try report(
@@ -211,7 +218,8 @@ extension Engine {
 
     private func identityKey(_ root: RootKind) -> String { "identity.\(root.rawValue)" }
     private func identityText(_ identity: RootIdentity) -> String { "\(identity.device).\(identity.inode)" }
-    private func isShown(_ id: RecordID, in root: RootKind) -> Bool {
+    /// Whether a record belongs to what a watched folder shows.
+    func isShown(_ id: RecordID, in root: RootKind) -> Bool {
         id.zone == .none ? root == .shared : zones[id.zone]?.row.root == root
     }
 

@@ -55,6 +55,7 @@ extension Engine {
                 if applied.operations == 0 { break }
             }
         }
+        try tidyTrash()
         if reachesContainer, outcome.derived > 0, !outcome.isContainerOffline { try exchange(&outcome, pushOnly: true) }
         for time in later.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         for time in restoreAfter.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }

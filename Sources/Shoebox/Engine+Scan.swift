@@ -120,7 +120,7 @@ private struct RootScan {
     private func clearTroubles() throws {
         let listed = Set(listedAll.map { engine.display($0, root) })
         let top = engine.display(.root, root)
-        for code in ["notAFile", "unreadable", "emptied", "sidecarBroken", "sidecarNewer"] {
+        for code in ["notAFile", "unreadable", "emptied", "sidecarBroken", "sidecarNewer", "folderOffline"] {
             for key in engine.openProblems where key.hasPrefix("\(code)||\(top)") {
                 let path = String(key.dropFirst(code.utf8.count + 2))
                 guard path == top || path.hasPrefix(top + "/"), !troubled.contains(path) else { continue }
@@ -132,15 +132,20 @@ private struct RootScan {
         }
     }
 
-    /// The directory itself if the base knows it and it is there, else the nearest one above.
+    /// The directory itself if the base knows it and it is there, else the nearest one above. Below a directory that is
+    /// another one than the base knows, nothing is looked at before that itself was.
     private func nearestKnown(_ path: RelativePath) throws -> (RelativePath, RecordID?) {
-        var path = path
-        while !path.isRoot {
-            let id = try engine.store.read { db in try db.base(at: path, root: root, top: engine.top(root)) }
-            if let id, let entry = try? files.entry(at: path), entry.kind == .directory { return (path, id) }
-            path = path.parent
+        var found: (path: RelativePath, id: RecordID) = (.root, engine.top(root))
+        for name in path.names {
+            let next = found.path.appending(name)
+            guard
+                let row = try engine.store.read({ db in try db.base(named: name, in: found.id, root: root) }),
+                row.kind == .folder, let entry = try? files.entry(at: next), entry.kind == .directory,
+                entry.stamp.isSameFile(as: row.stamp)
+            else { break }
+            found = (next, row.id)
         }
-        return (.root, engine.top(root))
+        return found
     }
 
     /// Lists one directory, compares it with the base, and puts what needs a closer look aside.
@@ -180,12 +185,16 @@ private struct RootScan {
                 if let child, child.kind == .folder, child.isSameFile(as: entry.stamp) {
                     if isRecursive { worklist.append((entryPath, child.folder)) }
                 } else {
+                    let known = try row(entry.name, child)
+                    if let known, known.kind == .folder, try isElsewhere(known, at: entryPath) { continue }
                     listing.candidates.append(entry)
-                    if let known = try row(entry.name, child) {
+                    if let known {
                         listing.changed.append(known)
                         if known.id.isZoneRoot, engine.zones[known.id.zone]?.row.isMine == false {
                             try engine.noteReplaced(known.id.zone)
                         }
+                    } else if engine.isMountPoint(entryPath, root) {
+                        try engine.noteMountPoint(entryPath, true, root)
                     }
                     let moved = try movedFolder(entry, outcome: &outcome)
                     worklist.append((entryPath, moved ?? child?.folder))
@@ -223,6 +232,31 @@ private struct RootScan {
             candidateCount += listing.candidates.count
             pending.append(listing)
         }
+    }
+
+    /// Whether what stands in a known folder's place is on another disk than the folder was, and has nothing of what was
+    /// in it: something was mounted there, or what was mounted there is not. It is offline, and left alone.
+    private mutating func isElsewhere(_ known: BaseRow, at path: RelativePath) throws -> Bool {
+        let isMount = engine.isMountPoint(path, root)
+        let wasMount = try engine.wasMountPoint(path, root)
+        let children = try engine.store.read { db in try db.baseChildren(of: known.id, root: root) }
+        var isOurs = children.isEmpty
+        if isMount || wasMount, !isOurs {
+            let names: Set<FileName>
+            do { names = Set(try files.list(path).map(\.name)) } catch { names = [] }
+            isOurs = children.contains { names.contains($0.name) }
+        }
+        guard isMount || wasMount, !isOurs else {
+            if isMount != wasMount { try engine.noteMountPoint(path, isMount, root) }
+            return false
+        }
+        troubled.insert(engine.display(path, root))
+        try engine.report(
+            "folderOffline", path: engine.display(path, root),
+            "The folder '\(engine.display(path, root))' is on another disk than it was, and nothing of what was in it is there.",
+            "Mount or unmount what belongs there; nothing is taken as deleted, and it goes on by itself. If what was in it should go, remove the folder itself."
+        )
+        return true
     }
 
     /// The folder of the base that this directory was, if it was renamed or moved here; its content is compared as that.
@@ -416,7 +450,7 @@ private struct RootScan {
             }
         }
         for id in Set(engine.missing.keys).subtracting(moved.keys) where gone[id] != nil || isRecursive {
-            if engine.zones[id.zone]?.row.root == root || id.zone == .none { engine.missing[id] = nil }
+            if engine.isShown(id, in: root) { engine.missing[id] = nil }
         }
         var newest: [ZoneID: UInt64] = [:]
         for (id, _) in moved {
@@ -444,7 +478,7 @@ private struct RootScan {
             try addAncestors(of: item.path.parent, to: &batch)
             if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
         }
-        if isRecursive, moved.isEmpty { try engine.clearProblem("massDeletion", path: engine.display(.root, root)) }
+        if isRecursive, moved.isEmpty { try engine.endMassDeletion(root) }
         guard !batch.base.isEmpty else { return }
         guard
             try engine.allowsDeletions(

@@ -47,6 +47,10 @@ public final class Engine {
     var recovered: Set<RootKind> = []
     /// Contents whose asset turned out to be damaged.
     var damagedAssets: Set<Digest32> = []
+    /// Files in the trash whose records were brought back, by their content: where the bytes are taken from.
+    var trashSources: [Digest32: WatchedPath] = [:]
+    /// When the trash of a watched folder was last looked through (uptime).
+    var trashTidied: [RootKind: UInt64] = [:]
     /// Keys of the problems that are noted at present.
     var openProblems: Set<String> = []
     /// When the container was last read to its end, milliseconds since 1970; 0 for not yet by this engine. What the

@@ -22,10 +22,15 @@ public struct EngineSettings: Sendable {
     public var deletionMilliseconds: UInt64 = 1_000
     /// How long no more deletions must have come in somebody else's zone before they are taken.
     public var foreignDeletionMilliseconds: UInt64 = 30_000
-    /// A scan that finds more of the known files gone than this, and more than half of them, waits for confirmation.
+    /// A scan that finds more of the known files gone than this, and more than `massDeletionPercent` of them, waits for
+    /// confirmation.
     public var massDeletionCount: Int = 100
+    /// See `massDeletionCount`.
+    public var massDeletionPercent: Int = 50
     /// How long trash is kept.
     public var trashDays: Int = 30
+    /// Bytes in the trash of a watched folder above which the oldest go earlier; nil for no limit.
+    public var trashBytesMax: UInt64?
     /// When sidecars are written.
     public var sidecars: SidecarPolicy = .whenNeeded
     /// How many zones an account may make.

@@ -62,6 +62,8 @@ public enum Request: Sendable, Codable {
     case caption(path: PathReference, text: String)
     /// Lets deletions go on that were held back because they were so many.
     case confirmDeletions
+    /// Brings back what is in the trash from these paths, or from below them; everything for none.
+    case restoreTrash(paths: [PathReference])
     /// Brings back the folder of a share that was deleted as a whole.
     case restoreShare(share: String)
     /// Brings back a photo's content as the record has it, in place of what the file holds now.

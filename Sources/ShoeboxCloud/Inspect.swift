@@ -41,6 +41,11 @@ public func inspect(_ bytes: [UInt8], keyring: ZoneKeyring? = nil) throws(CloudE
     if bytes.starts(with: Array("shoebox.asset/1\n".utf8)), bytes.count >= AssetFormat.headerCount {
         return "{\"format\":\"shoebox.asset/1\",\"frameBits\":\(bytes[16]),\"fileBytes\":\(bytes.count)}"
     }
+    if bytes.first == UInt8(ascii: "{"), let object = (try? JSONText.parse(bytes))?.object,
+        object["format"]?.text?.hasPrefix("shoebox.container/") == true
+    {
+        return String(decoding: JSONText.encode(.object(object)), as: UTF8.self)
+    }
     throw .damaged("This is not a file of a container.")
 }
 

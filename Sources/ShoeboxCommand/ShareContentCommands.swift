@@ -21,12 +21,11 @@ struct ShareCreateCommand: ToolCommand {
     @OptionGroup var common: CommonOptions
 
     func execute(_ output: Output) throws -> Int32 {
-        let installation = try installation()
-        let paths = try path.map(installation.reference)
-        return try submit(
+        try submit(on: path, output) { paths in
             .shareCreate(
                 paths: paths, title: title, publicPermission: publicPermission.rawValue,
-                isSealed: encryption == .sealed), to: installation, output)
+                isSealed: encryption == .sealed)
+        }
     }
 }
 
@@ -44,9 +43,7 @@ struct ShareAddCommand: ToolCommand {
     @OptionGroup var common: CommonOptions
 
     func execute(_ output: Output) throws -> Int32 {
-        let installation = try installation()
-        let paths = try path.map(installation.reference)
-        return try submit(.shareAdd(share: share, paths: paths), to: installation, output)
+        try submit(on: path, output) { .shareAdd(share: share, paths: $0) }
     }
 }
 
@@ -64,9 +61,7 @@ struct ShareRemoveCommand: ToolCommand {
     @OptionGroup var common: CommonOptions
 
     func execute(_ output: Output) throws -> Int32 {
-        let installation = try installation()
-        let paths = try path.map(installation.reference)
-        return try submit(.shareRemove(share: share, paths: paths), to: installation, output)
+        try submit(on: path, output) { .shareRemove(share: share, paths: $0) }
     }
 }
 
@@ -144,5 +139,15 @@ struct ShareLeaveCommand: ToolCommand {
         }
         guard yes || output.confirms("If you go on, \(what). Go on?") else { return ExitCode.failed }
         return try submit(.leave(share: found.id.description, keepCopy: keepCopy), to: installation, output)
+    }
+}
+
+extension ToolCommand {
+    /// Has a request about files and folders done, which are given as people write paths.
+    fileprivate func submit(
+        on paths: [String], _ output: Output, _ request: ([PathReference]) -> Request
+    ) throws -> Int32 {
+        let installation = try installation()
+        return try submit(request(try paths.map(installation.reference)), to: installation, output)
     }
 }

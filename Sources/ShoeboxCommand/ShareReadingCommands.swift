@@ -45,7 +45,7 @@ struct ShareShowCommand: ToolCommand {
                 "\(participant.role.rawValue): \(participant.label) (\(participant.account.fingerprint)), "
                     + "\(participant.permission.rawValue), \(participant.status.rawValue)")
         }
-        if share.publicPermission > .none { lines.append("everyone with the link: \(share.publicPermission.rawValue)") }
+        if share.admitsEverybody { lines.append("everyone with the link: \(share.publicPermission.rawValue)") }
         output.result(share.detailedJSON, lines: lines)
         return 0
     }

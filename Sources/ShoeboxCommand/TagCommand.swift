@@ -19,9 +19,7 @@ struct TagCommand: ParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func execute(_ output: Output) throws -> Int32 {
-            let installation = try installation()
-            let path = try installation.reference(path)
-            return try submit(.tag(path: path, titles: tag, isMember: true), to: installation, output)
+            try setTags(tag, on: path, isMember: true, output)
         }
     }
 
@@ -37,9 +35,7 @@ struct TagCommand: ParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func execute(_ output: Output) throws -> Int32 {
-            let installation = try installation()
-            let path = try installation.reference(path)
-            return try submit(.tag(path: path, titles: tag, isMember: false), to: installation, output)
+            try setTags(tag, on: path, isMember: false, output)
         }
     }
 
@@ -61,5 +57,14 @@ struct TagCommand: ParsableCommand {
                 ], lines: tags.map { "\($0.title)  \($0.photos)" })
             return 0
         }
+    }
+}
+
+extension ToolCommand {
+    /// Adds tags to a photo, or takes them from it.
+    fileprivate func setTags(_ titles: [String], on path: String, isMember: Bool, _ output: Output) throws -> Int32 {
+        let installation = try installation()
+        let reference = try installation.reference(path)
+        return try submit(.tag(path: reference, titles: titles, isMember: isMember), to: installation, output)
     }
 }

@@ -29,19 +29,26 @@ struct TrashCommand: ParsableCommand {
 
     struct Restore: ToolCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Put back the newest thing that was at a path.",
+            abstract: "Put back the newest of what was at a path, or below it.",
             discussion: """
                 Example:
                   shoebox trash restore ~/Pictures/Mine/IMG_1.jpg
+                  shoebox trash restore --all
+
+                What others deleted is back for everybody, with its tags.
                 """)
-        @Argument(help: "Where it was.") var path: String
+        @Argument(help: "Where it was: files or folders.") var path: [String] = []
+        @Flag(help: "Everything that is in the trash.") var all = false
         @OptionGroup var common: CommonOptions
+
+        func validate() throws {
+            guard path.isEmpty == all else { throw ValidationError("Give paths, or --all.") }
+        }
 
         func execute(_ output: Output) throws -> Int32 {
             let installation = try installation()
-            try Trash(installation).restore(try installation.reference(path))
-            output.result(["restored": .string(path)], lines: ["'\(path)' is back."])
-            return 0
+            let paths = try path.map(installation.reference)
+            return try submit(.restoreTrash(paths: paths), to: installation, output)
         }
     }
 }

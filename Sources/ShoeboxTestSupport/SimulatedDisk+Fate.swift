@@ -56,6 +56,9 @@ extension SimulatedDisk {
     /// What is in the directory that `unmount(.replaced)` shows: files by their paths. A correct engine leaves it empty.
     public var replacementTree: [String: [UInt8]] { control { Self.files(of: $0.other) } }
 
+    /// Says which directories are on a disk of their own, so that their device differs from their parent's.
+    public func setMountPoints(_ paths: Set<RelativePath>) { control { $0.mountPoints = paths } }
+
     /// Limits the bytes that all files may have together; nil for no limit.
     public func setCapacity(bytes: Int?) { control { $0.capacityBytes = bytes } }
 

@@ -36,6 +36,7 @@ public final class SimulatedDisk: Sendable {
         var attachment = Attachment.mounted
         var unreadable: Set<RelativePath> = []
         var halfListed: [RelativePath: (keeping: Int, code: FileError.Code?)] = [:]
+        var mountPoints: Set<RelativePath> = []
         var capacityBytes: Int?
         var refusedBytes: Set<UInt8> = []
         var enforcesModes = false

@@ -70,6 +70,17 @@ public struct SimulatedFileSystem: LocalFileSystem {
         }
     }
 
+    /// The volume's device, another one at and below what a test said is mounted.
+    public func device(of directory: RelativePath) throws(FileError) -> UInt64 {
+        try call("device", directory) { volume, state throws(FileError) in
+            guard try volume.node(try volume.require(directory)).kind == .directory else {
+                throw volume.error(.unexpectedKind, "it is no directory")
+            }
+            let mounts = state.mountPoints.filter { directory.isAtOrBelow($0) }.count
+            return volume.device &+ UInt64(mounts) << 32
+        }
+    }
+
     /// Opens a file; the handle keeps to its inode.
     public func open(_ path: RelativePath) throws(FileError) -> any ReadableFile {
         let (serial, epoch, device) = try call("open", path) { volume, state throws(FileError) in

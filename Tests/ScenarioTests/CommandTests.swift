@@ -179,6 +179,8 @@ struct CommandTests {
         let shown = try alice.must("inspect", alice.container + "/" + segment).json
         #expect(shown["format"]?.text == "shoebox.segment/1")
         #expect(shown["body"]?.object != nil)
+        let container = try alice.must("inspect", alice.container + "/container.json").json
+        #expect(container["format"]?.text == "shoebox.container/1")
         let bob = try place.person("bob")
         let closed = try bob.must("inspect", bob.container + "/" + segment).json
         #expect(closed["body"] == nil)

@@ -19,7 +19,7 @@ import Testing
         try party.village.pass(6)
     }
 
-    @Test(arguments: ["alice/Summer"])
+    @Test(arguments: ["alice/Summer", "alice"])
     func `a participant who deletes the share's folder deletes nothing for others, and may have it back`(
         path: String
     ) throws {
@@ -101,5 +101,84 @@ import Testing
         try #require(try both.settle())
         #expect(laptop.tree(.library).isEmpty)
         #expect(alice.problems.isEmpty, "\(alice.problems)")
+    }
+
+    @Test(arguments: [true, false])
+    func `another disk mounted over an album, or taken from it, deletes nothing`(isMountedOver: Bool) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let album = try #require(RelativePath("Album"))
+        if !isMountedOver { disk.setMountPoints([album]) }
+        try disk.write("Album/a.jpg", "aaa")
+        try disk.write("Album/deep/b.jpg", "bbb")
+        try disk.write("c.jpg", "ccc")
+        try #require(try village.settle())
+        let before = disk.snapshot()
+        // Another directory stands in the album's place, with something foreign in it.
+        try disk.delete("Album")
+        try disk.write("Album/lost+found/x", "foreign")
+        disk.setMountPoints(isMountedOver ? [album] : [])
+        try village.pass(6)
+        #expect(alice.problems.map(\.code) == ["folderOffline"])
+        #expect(laptop.tree(.library) == ["Album/a.jpg": "aaa", "Album/deep/b.jpg": "bbb", "c.jpg": "ccc"])
+        // What comes meanwhile is not written onto the wrong disk.
+        try laptop.machine.library.write("Album/new.jpg", "new")
+        try village.pass(6)
+        #expect(alice.tree(.library) == ["Album/lost+found/x": "foreign", "c.jpg": "ccc"])
+        disk.restore(before)
+        disk.setMountPoints(isMountedOver ? [] : [album])
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        for replica in [alice, laptop] {
+            #expect(
+                replica.tree(.library) == [
+                    "Album/a.jpg": "aaa", "Album/deep/b.jpg": "bbb", "Album/new.jpg": "new", "c.jpg": "ccc",
+                ])
+        }
+        // And a folder that is removed and made again by its user is what it looks like.
+        disk.setMountPoints([])
+        try disk.delete("Album/deep")
+        try disk.makeDirectories(try #require(RelativePath("Album/deep")))
+        try #require(try village.settle())
+        #expect(laptop.tree(.library)["Album/deep/b.jpg"] == nil)
+    }
+
+    @Test func `a marker that the user put into an empty folder deletes nothing`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        for name in ["a", "b", "c"] { try disk.write("\(name).jpg", name) }
+        try #require(try village.settle())
+        let marker = try disk.read(".shoebox/root.json")
+        disk.unmount(.replaced)
+        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+        try village.pass(8)
+        #expect(laptop.tree(.library).count == 3)
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        disk.mount()
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty && laptop.tree(.library).count == 3, "\(alice.problems)")
+    }
+
+    @Test func `a word for deletions that were taken back holds for no later ones`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        for number in 0..<130 { try alice.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        try #require(try village.settle())
+        #expect(alice.request(.confirmDeletions).lines == ["No deletions are held back."])
+        let before = alice.machine.library.snapshot()
+        try alice.machine.library.delete("Album")
+        try village.pass(4)
+        #expect(alice.request(.confirmDeletions).code == 0)
+        alice.machine.library.restore(before)
+        try village.pass(4)
+        try alice.machine.library.delete("Album")
+        try village.pass(8)
+        #expect(laptop.tree(.library).count == 130)
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
     }
 }

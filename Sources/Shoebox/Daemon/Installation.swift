@@ -47,7 +47,9 @@ public struct Installation: Sendable {
         settings.settleMilliseconds = UInt64(clamping: configuration.settleMilliseconds)
         settings.foreignDeletionMilliseconds = UInt64(clamping: configuration.deleteDelayMilliseconds)
         settings.massDeletionCount = configuration.limits.massDeletionCount
+        settings.massDeletionPercent = configuration.limits.massDeletionPercent
         settings.trashDays = configuration.trash.days
+        settings.trashBytesMax = configuration.trash.bytesMax.map { UInt64(clamping: $0) }
         settings.sidecars = EngineSettings.SidecarPolicy(rawValue: configuration.sidecars.rawValue) ?? .whenNeeded
         settings.zonesMax = configuration.limits.zonesMax
         return settings

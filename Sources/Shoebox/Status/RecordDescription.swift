@@ -83,7 +83,7 @@ extension TreeListing {
                 for account in control.readers.subtracting([control.owner]).sorted() {
                     audience.append((engine.name(of: account, in: control), control.permission(of: account)))
                 }
-                if control.publicPermission > .none {
+                if control.admitsEverybody {
                     audience.append(("everyone with the link", control.publicPermission))
                 }
             }
@@ -108,6 +108,11 @@ extension TreeListing {
             }.sorted { ($0.path ?? "", $0.field, $0.other) < ($1.path ?? "", $1.field, $1.other) }
         }
     }
+}
+
+extension Control {
+    /// Whether whoever has the link may accept without being invited: a sealed share gives them no key.
+    var admitsEverybody: Bool { !isSealed && publicPermission > .none }
 }
 
 extension Engine {

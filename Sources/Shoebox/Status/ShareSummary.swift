@@ -38,6 +38,9 @@ public struct ShareSummary: Sendable {
 }
 
 extension ShareSummary {
+    /// Whether whoever has the link may accept without being invited: a sealed share gives them no key.
+    public var admitsEverybody: Bool { !isSealed && publicPermission > .none }
+
     init(_ zone: ZoneInfo, engine: Engine, _ db: Database) throws {
         let control = zone.control
         id = zone.id

@@ -40,7 +40,8 @@ extension StatusReport {
         account = engine.settings.label
         fingerprint = engine.account.fingerprint
         recoveryFile = nil
-        let isOffline = isAway || problems.contains { ["rootOffline", "rootForeign"].contains($0.code) }
+        let isOffline =
+            isAway || problems.contains { ["rootOffline", "rootForeign", "folderOffline"].contains($0.code) }
         state =
             isOffline
             ? .offline

@@ -57,25 +57,4 @@ public struct Trash {
             Entry(root: root, item: item, path: engine.display(item.originalPath ?? item.path, root))
         }
     }
-
-    /// Puts the newest thing that was at a path back there.
-    ///
-    /// - Throws: `RequestError`: `ExitCode.notFound` if nothing was there, `.failed` if something else is by now.
-    public func restore(_ reference: PathReference) throws {
-        let matching = try entries().filter { $0.root == reference.root && $0.item.originalPath == reference.path }
-        guard let path = reference.path, let newest = matching.last else {
-            throw RequestError(
-                ExitCode.notFound,
-                "Nothing in the trash was at '\(reference.path.map { engine.display($0, reference.root) } ?? "?")'.",
-                "'shoebox trash list' shows what is there.")
-        }
-        switch engine.makeApplier(reference.root).restore(newest.item, to: path) {
-        case .done: return
-        case .stale(let reason):
-            throw RequestError(
-                ExitCode.failed, "It cannot be put back: \(reason).", "Move away what is there, and try again.")
-        case .failed(let error):
-            throw RequestError(ExitCode.failed, "It cannot be put back: \(error).", "Check the folder's permissions.")
-        }
-    }
 }

@@ -119,6 +119,42 @@ extension FileApplier {
         return failures
     }
 
+    /// The first millisecond of the oldest day in the trash; nil for an empty one.
+    public func oldestTrashDay() throws(FileError) -> UInt64? { try trashDays().first?.0 }
+
+    /// Deletes for good what has been in the trash the longest, until no more than so many bytes are left; the failures,
+    /// if any.
+    public func shrinkTrash(toBytes limit: UInt64) -> [FileError] {
+        var failures: [FileError] = []
+        do throws(FileError) {
+            let items = try trashItems().sorted { $0.removedMilliseconds < $1.removedMilliseconds }
+            var total = items.reduce(0) { $0 &+ $1.size }
+            for item in items {
+                guard total > limit else { break }
+                failures += discardTrash(item)
+                total -= min(total, item.size)
+            }
+        } catch {
+            failures.append(error)
+        }
+        return failures
+    }
+
+    /// Deletes one thing in the trash for good, the information about it last; the failures, if any.
+    public func discardTrash(_ item: TrashItem) -> [FileError] {
+        do throws(FileError) {
+            try files.removeFile(item.path)
+        } catch {
+            if error.code != .absent { return [error] }
+        }
+        if let name = item.path.last, let unique = Self.unique(ofItem: name),
+            let info = FileName("\(unique).json")
+        {
+            discard(item.path.parent.appending(info))
+        }
+        return []
+    }
+
     /// What is put aside in `.shoebox/tmp`, with the stamp it has there.
     public func parkedRecords() throws(FileError) -> [RecordID: FileStamp] {
         var result: [RecordID: FileStamp] = [:]

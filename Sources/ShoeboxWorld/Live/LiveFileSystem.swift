@@ -57,6 +57,13 @@ public struct LiveFileSystem: LocalFileSystem {
     }
 
     /// As `LocalFileSystem` says.
+    public func device(of directory: RelativePath) throws(FileError) -> UInt64 {
+        let opened = try openRoot("look at").open(
+            cString(directory.bytes), LiveFlags.path | O_DIRECTORY, operation: "look at", path: shown(directory))
+        return try opened.stat(operation: "look at", path: shown(directory)).device
+    }
+
+    /// As `LocalFileSystem` says.
     public func open(_ path: RelativePath) throws(FileError) -> any ReadableFile {
         let file = try openRoot("open").open(
             cString(path.bytes), O_RDONLY | O_NONBLOCK | O_NOCTTY, operation: "open", path: shown(path))

@@ -1,0 +1,59 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+/// What keeps an accident from being taken for a wish: disks that are mounted inside of a watched folder, and words that
+/// were given for deletions that are no more.
+extension Engine {
+    /// Whether something is mounted at a directory of a watched folder now; false when that can't be told.
+    func isMountPoint(_ path: RelativePath, _ root: RootKind) -> Bool {
+        guard !path.isRoot, let device = try? files(root).device(of: path),
+            let parent = try? files(root).device(of: path.parent)
+        else { return false }
+        return device != parent
+    }
+
+    /// Whether something was mounted at a directory when it was last taken.
+    func wasMountPoint(_ path: RelativePath, _ root: RootKind) throws -> Bool {
+        try mountPoints(root).contains(encodeHex(path.bytes))
+    }
+
+    /// Keeps whether something is mounted at a directory that is taken now.
+    func noteMountPoint(_ path: RelativePath, _ isMounted: Bool, _ root: RootKind) throws {
+        var known = try mountPoints(root)
+        if isMounted { known.insert(encodeHex(path.bytes)) } else { known.remove(encodeHex(path.bytes)) }
+        let text = known.isEmpty ? nil : known.sorted().joined(separator: "\n")
+        try store.write { db in try db.setMetaText("mounts.\(root.rawValue)", text) }
+    }
+
+    private func mountPoints(_ root: RootKind) throws -> Set<String> {
+        Set(
+            (try store.read { db in try db.metaText("mounts.\(root.rawValue)") } ?? "").split(separator: "\n")
+                .map(String.init))
+    }
+
+    /// Nothing is missing any more: a word that was given for it holds for nothing else.
+    func endMassDeletion(_ root: RootKind) throws {
+        try clearProblem("massDeletion", path: display(.root, root))
+        guard try store.read({ db in try db.metaText(confirmedKey(root)) }) != nil else { return }
+        try store.write { db in try db.setMetaText(confirmedKey(root), nil) }
+    }
+
+    /// Where it is kept that the deletions which a folder is waiting with were confirmed.
+    func confirmedKey(_ root: RootKind) -> String { "deletionsConfirmed.\(root.rawValue)" }
+
+    /// Whether the folder in which something is to be put is the one that the base knows. Where something else was
+    /// mounted over it, or it was replaced a moment ago, the next look comes first.
+    func isParentKnown(_ path: RelativePath, _ root: RootKind) throws -> Bool {
+        let parent = path.parent
+        guard !parent.isRoot else { return true }
+        let row = try store.read { db -> BaseRow? in
+            guard let id = try db.base(at: parent, root: root, top: top(root)) else { return nil }
+            return try db.base(id)
+        }
+        // A folder that this very plan made is not noted yet.
+        guard let row, let entry = try files(root).entry(at: parent) else { return true }
+        return entry.stamp.isSameFile(as: row.stamp)
+    }
+}

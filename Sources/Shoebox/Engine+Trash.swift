@@ -1,0 +1,189 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    private static let dayMilliseconds: UInt64 = 86_400_000
+
+    /// Deletes for good what has been in the trash for long enough, or is too much; looks once an hour.
+    ///
+    /// What is overdue goes only if it was found to be so a day ago as well: a clock that is a year ahead for an hour
+    /// deletes nothing.
+    func tidyTrash() throws {
+        let uptime = world.uptimeMilliseconds()
+        for root in RootKind.allCases {
+            if let last = trashTidied[root], uptime < last + 3_600_000 { continue }
+            guard try checkRoot(root) else { continue }
+            trashTidied[root] = uptime
+            do { try tidyTrash(of: root) } catch let error as FileError {
+                log("the trash was not looked through: \(error)")
+            }
+        }
+    }
+
+    private func tidyTrash(of root: RootKind) throws {
+        let now = world.nowMilliseconds()
+        let kept = UInt64(settings.trashDays) &* Self.dayMilliseconds
+        let applier = makeApplier(root)
+        let key = "trashOverdue.\(root.rawValue)"
+        let since = try store.read { db in try db.metaNumber(key) }.map { UInt64(bitPattern: $0) }
+        let isOverdue =
+            try applier.oldestTrashDay().map { now > kept && $0 + Self.dayMilliseconds <= now - kept } ?? false
+        var failures: [FileError] = []
+        if !isOverdue {
+            if since != nil { try store.write { db in try db.setMetaText(key, nil) } }
+        } else if let since, since <= now {
+            if now - since >= Self.dayMilliseconds {
+                failures += applier.emptyTrash(olderThanMilliseconds: now - kept)
+                try store.write { db in try db.setMetaText(key, nil) }
+            }
+        } else {
+            try store.write { db in try db.setMetaNumber(key, Int64(bitPattern: now)) }
+        }
+        if let limit = settings.trashBytesMax { failures += applier.shrinkTrash(toBytes: limit) }
+        for failure in failures.prefix(3) { log("not removed from the trash: \(failure)") }
+    }
+
+    /// A file in the trash that was asked back and has these bytes, opened.
+    func trashSource(of hash: Digest32) -> LocalSource? {
+        guard let place = trashSources[hash], let name = place.path.last else { return nil }
+        do { return LocalSource(file: try files(place.root).open(place.path), name: name) } catch { return nil }
+    }
+
+    // MARK: Bringing back
+
+    /// Something in the trash and where it belongs.
+    private struct TrashChoice {
+        var root: RootKind
+        var item: TrashItem
+        var path: RelativePath
+    }
+
+    /// Brings back the newest of what was at each path. What was deleted for everybody is alive again for everybody, with
+    /// its tags; what is no record any more becomes a new file.
+    func restoreFromTrash(_ references: [PathReference]) throws -> Reply {
+        let choices = try trashChoices(references)
+        guard !choices.isEmpty else {
+            let what = references.compactMap { reference in
+                reference.path.map { "'\(display($0, reference.root))'" }
+            }
+            throw RequestError(
+                ExitCode.notFound,
+                references.isEmpty
+                    ? "The trash is empty." : "Nothing in the trash was at \(what.joined(separator: ", ")).",
+                "'shoebox trash list' shows what is there.")
+        }
+        var restored: [String] = []
+        var left: [String] = []
+        var revived: [(choice: TrashChoice, id: RecordID, hash: Digest32)] = []
+        let photos = Set(choices.map { WatchedPath(root: $0.root, path: $0.path) })
+        for choice in choices {
+            let shown = display(choice.path, choice.root)
+            let isCompanion = choice.path.last.map(SidecarName.photos)?.contains { name in
+                photos.contains(.init(root: choice.root, path: choice.path.parent.appending(name)))
+            }
+            if isCompanion == true {
+                // It may hold what no record does. Where it isn't free, it is written anew.
+                _ = makeApplier(choice.root).restore(choice.item, to: choice.path)
+                continue
+            }
+            guard try files(choice.root).entry(at: choice.path) == nil else {
+                left.append("'\(shown)' is taken")
+                continue
+            }
+            if let id = choice.item.record, let hash = try revive(id, from: choice) {
+                revived.append((choice, id, hash))
+                continue
+            }
+            switch makeApplier(choice.root).restore(choice.item, to: choice.path) {
+            case .done: restored.append(shown)
+            case .stale(let reason): left.append("'\(shown)': \(reason)")
+            case .failed(let error): left.append("'\(shown)': \(error.reason)")
+            }
+            later[.init(root: choice.root, path: choice.path.parent)] = world.uptimeMilliseconds()
+        }
+        for root in Set(revived.map(\.choice.root)) {
+            for _ in 0..<1_000 where try apply(root).operations == 0 { break }
+        }
+        for item in revived {
+            let shown = display(item.choice.path, item.choice.root)
+            trashSources[item.hash] = nil
+            guard try store.read({ db in try db.base(item.id) })?.contentHash == item.hash else {
+                // The record is alive, its bytes come with a later round; until then they stay in the trash, too.
+                restored.append(shown)
+                continue
+            }
+            for failure in makeApplier(item.choice.root).discardTrash(item.choice.item) {
+                log("not removed from the trash: \(failure)")
+            }
+            restored.append(shown)
+        }
+        guard !restored.isEmpty else {
+            throw RequestError(
+                ExitCode.failed, "Nothing could be put back: \(left.joined(separator: "; ")).",
+                "Move away what is there, and try again.")
+        }
+        return Reply(
+            code: left.isEmpty ? 0 : ExitCode.reported,
+            lines: restored.map { "'\($0)' is back." } + left.map { "left in the trash: \($0)" },
+            values: ["restored": String(restored.count), "left": String(left.count)],
+            remedy: left.isEmpty ? nil : "Move away what is there, and try again.")
+    }
+
+    /// The newest item of each path that is at or below one of those asked for.
+    private func trashChoices(_ references: [PathReference]) throws -> [TrashChoice] {
+        var result: [TrashChoice] = []
+        for root in RootKind.allCases {
+            let wanted = references.filter { $0.root == root }.compactMap(\.path)
+            guard references.isEmpty || !wanted.isEmpty else { continue }
+            guard try checkRoot(root) else {
+                if wanted.isEmpty { continue }
+                throw RequestError(
+                    ExitCode.offline, "The \(display(.root, root)) folder is not there.", "Mount it again.")
+            }
+            var newest: [RelativePath: TrashItem] = [:]
+            for item in try trashItems(root) {
+                guard let path = item.originalPath, references.isEmpty || wanted.contains(where: path.isAtOrBelow)
+                else { continue }
+                if let other = newest[path], other.removedMilliseconds > item.removedMilliseconds { continue }
+                newest[path] = item
+            }
+            result += newest.sorted { $0.key < $1.key }.map { TrashChoice(root: root, item: $0.value, path: $0.key) }
+        }
+        return result
+    }
+
+    /// Not with the type of its error: a compiler of today fails on it.
+    private func trashItems(_ root: RootKind) throws -> [TrashItem] { try makeApplier(root).trashItems() }
+
+    /// Makes a deleted record alive again with the bytes that lie in the trash; nil if it isn't deleted, or the account
+    /// may not write there. The folders show what follows from it when they are brought up to date.
+    private func revive(_ id: RecordID, from choice: TrashChoice) throws -> Digest32? {
+        guard let zone = zones[id.zone], zone.row.root == choice.root, zone.mayWrite(account),
+            let record = try store.read({ db in try db.record(id) }), !record.isLive, record.type.hasContent,
+            // A sidecar lies there for its photo's record.
+            choice.path.last.map(SidecarName.photos)?.contains(where: { $0 == record.name }) != true,
+            let state = try store.read({ db in try db.state(of: id) }), state.movedTo == nil
+        else { return nil }
+        let hash: Digest32
+        let stamp: FileStamp
+        do { (hash, stamp) = try ContentHasher.hash(choice.item.path, files(choice.root)) } catch { return nil }
+        try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            let known = state.fields[.content]?.values.compactMap(\.value.asset).first {
+                $0.contentHash == hash && $0.location != nil
+            }
+            try writer.write(
+                id, type: record.type,
+                .set([
+                    .content: .asset(known ?? AssetReference(contentHash: hash, size: stamp.size)),
+                    .modified: .integer(stamp.modifiedNanoseconds),
+                ]), context: state.vector)
+            try writer.finish()
+            try db.markDirty(id)
+        }
+        trashSources[hash] = .init(root: choice.root, path: choice.item.path)
+        return hash
+    }
+}

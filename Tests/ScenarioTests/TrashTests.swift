@@ -1,0 +1,127 @@
+import Shoebox
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// What others deleted or replaced, and how it comes back or goes for good.
+@Suite struct TrashTests {
+    private static let day: UInt64 = 86_400_000
+
+    private func trash(_ replica: Replica, _ root: RootKind) -> [String] {
+        let disk = root == .library ? replica.machine.library : replica.machine.shared
+        return disk.tree().filter { $0.key.contains(".shoebox/trash/") && !$0.key.hasSuffix(".json") }
+            .map { String(decoding: $0.value, as: UTF8.self) }.sorted()
+    }
+
+    @Test func `what a participant deleted comes back for everybody, with its tags`() throws {
+        let party = try Party(bob: "readWrite")
+        #expect(
+            party.alice.request(
+                .tag(path: party.alice.path("Summer/deep/b.jpg"), titles: ["Beach"], isMember: true)
+            ).code == 0)
+        #expect(party.alice.request(.caption(path: party.alice.path("Summer/deep/b.jpg"), text: "The lake")).code == 0)
+        try #require(try party.village.settle())
+        try party.bob.machine.shared.delete("alice/Summer/deep")
+        try party.village.pass(4)
+        party.village.world.clock.advance(milliseconds: 40_000)
+        try party.village.pass(6)
+        party.expectShown(["a.jpg": "aaa"])
+        #expect(trash(party.alice, .library) == ["bbb"])
+        let assets = party.village.assetNames
+        // By the folder's name, and by everything there is.
+        let reply = party.alice.request(.restoreTrash(paths: [party.alice.path("Summer/deep")]))
+        #expect(reply.code == 0, "\(reply)")
+        try #require(try party.village.settle())
+        party.expectShown()
+        #expect(party.bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"])
+        for (replica, path, root) in [
+            (party.alice, "Summer/deep/b.jpg", RootKind.library), (party.bob, "alice/Summer/deep/b.jpg", .shared),
+        ] {
+            #expect(replica.sidecar(path, root)?.fields.tags == ["Beach"], "\(replica.label)")
+            #expect(replica.sidecar(path, root)?.fields.caption == "The lake", "\(replica.label)")
+        }
+        #expect(trash(party.alice, .library).isEmpty)
+        #expect(party.village.assetNames == assets, "nothing was uploaded again")
+        #expect(party.alice.request(.restoreTrash(paths: [])).code == ExitCode.notFound)
+    }
+
+    @Test func `a mass deletion by another device comes back whole`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        for number in 0..<20 { try alice.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        try #require(try village.settle())
+        for number in 0..<20 {
+            let path = alice.path("Album/\(number).jpg")
+            #expect(alice.request(.tag(path: path, titles: ["t\(number % 3)"], isMember: true)).code == 0)
+        }
+        try #require(try village.settle())
+        let before = laptop.tree(.library, sidecars: true)
+        try laptop.machine.library.delete("Album")
+        try #require(try village.settle())
+        #expect(alice.tree(.library).isEmpty)
+        let reply = alice.request(.restoreTrash(paths: []))
+        #expect(reply.code == 0 && reply.values["restored"] == "20", "\(reply)")
+        try #require(try village.settle())
+        for replica in [alice, laptop] {
+            #expect(replica.tree(.library).count == 20)
+            for number in 0..<20 {
+                #expect(replica.sidecar("Album/\(number).jpg", .library)?.fields.tags == ["t\(number % 3)"])
+            }
+        }
+        #expect(before.count == laptop.tree(.library, sidecars: true).count)
+    }
+
+    @Test func `what is taken stays in the trash, and is said`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "edited by bob")
+        try #require(try party.village.settle())
+        #expect(trash(party.alice, .library) == ["aaa"])
+        let reply = party.alice.request(.restoreTrash(paths: [party.alice.path("Summer/a.jpg")]))
+        #expect(reply.code == ExitCode.failed && reply.remedy?.isEmpty == false, "\(reply)")
+        #expect(trash(party.alice, .library) == ["aaa"])
+        party.expectShown(["a.jpg": "edited by bob", "deep/b.jpg": "bbb"])
+    }
+
+    @Test func `trash goes after its days, and not because a clock was wrong for an hour`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "edited by bob")
+        try #require(try party.village.settle())
+        func later(days: UInt64) throws {
+            party.village.world.clock.advance(milliseconds: days * Self.day)
+            try party.village.pass(2)
+        }
+        try later(days: 29)
+        #expect(trash(party.alice, .library) == ["aaa"])
+        let wrong = party.alice.machine.clock
+        wrong.step(milliseconds: Int64(365 * Self.day))
+        party.village.world.clock.advance(milliseconds: 2 * 3_600_000)
+        try party.village.pass(2)
+        #expect(trash(party.alice, .library) == ["aaa"])
+        wrong.step(milliseconds: -Int64(365 * Self.day))
+        party.village.world.clock.advance(milliseconds: 2 * 3_600_000)
+        try party.village.pass(2)
+        #expect(trash(party.alice, .library) == ["aaa"])
+        try later(days: 3)
+        try later(days: 1)
+        #expect(trash(party.alice, .library).isEmpty)
+        party.expectShown(["a.jpg": "edited by bob", "deep/b.jpg": "bbb"])
+    }
+
+    @Test func `of too much in the trash the oldest goes`() throws {
+        let party = try Party(bob: "readWrite")
+        party.alice.engine.settings.trashBytesMax = 8
+        for text in ["one.", "two.", "three."] {
+            try party.bob.machine.shared.write("alice/Summer/a.jpg", text)
+            try #require(try party.village.settle())
+        }
+        #expect(trash(party.alice, .library) == ["aaa", "one.", "two."])
+        party.village.world.clock.advance(milliseconds: 3_700_000)
+        try party.village.pass(2)
+        #expect(trash(party.alice, .library) == ["one.", "two."])
+    }
+}
