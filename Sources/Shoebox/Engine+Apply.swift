@@ -34,6 +34,7 @@ extension Engine {
         guard privateZone != nil, try checkRoot(root) else { return outcome }
         let shown = zonesShown(root).map(\.id)
         try recover(root)
+        try spreadTagChanges()
         let dirtyLayout = try store.read { db in try db.dirtyLayout(root: root) }
         let parked = try store.read { db in try db.parkedBase(root: root) }
         if !parked.isEmpty { try store.write { db in for row in parked { try db.markDirty(row.id) } } }
@@ -53,8 +54,8 @@ extension Engine {
             failed.formUnion(try execute(operations, root: root, scope: scope, outcome: &outcome))
         }
         outcome.derived += try writeDerivedNames(scope.layout.derivedNames, placements: scope.placements)
-        try settleBase(scope, failed: failed, root: root)
-        let written = try writtenRows(operations, besides: dirty)
+        let reunited = try settleBase(scope, failed: failed, root: root)
+        let written = try writtenRows(operations, besides: dirty) + representatives(of: dirty, besides: reunited, scope)
         let unwritten = try writeSidecars(
             for: (dirty + written).filter { !failed.contains($0.id) }, root: root, outcome: &outcome)
         try writeTagFiles(for: dirty, root: root, outcome: &outcome)
@@ -323,8 +324,13 @@ extension Engine {
     }
 
     /// Says in the base tree what the folder shows now, for records that needed nothing done to their file.
-    private func settleBase(_ scope: ApplyScope, failed: Set<RecordID>, root: RootKind) throws {
+    ///
+    /// Returns those that have other twins than before.
+    private func settleBase(
+        _ scope: ApplyScope, failed: Set<RecordID>, root: RootKind
+    ) throws -> Set<RecordID> {
         try store.write { db in
+            var reunited: Set<RecordID> = []
             for id in scope.ids where !failed.contains(id) {
                 guard let node = scope.layout.nodes[id], var row = try db.base(id), row.root == root, !row.isParked,
                     row.contentHash == node.contentHash, row.kind == node.kind, row.parent == node.parent,
@@ -332,10 +338,26 @@ extension Engine {
                 else { continue }
                 let vector = try db.state(of: id)?.vector ?? row.vector
                 guard vector != row.vector || node.twins != row.twins else { continue }
+                if row.twins != node.twins { reunited.insert(id) }
                 row.vector = vector
                 row.twins = node.twins
                 try db.setBase(row)
             }
+            return reunited
+        }
+    }
+
+    /// The photos whose sidecars say something else now because of a twin: one that changed, came or went.
+    private func representatives(
+        of dirty: [RecordRow], besides reunited: Set<RecordID>, _ scope: ApplyScope
+    ) throws -> [RecordRow] {
+        let known = Set(dirty.map(\.id))
+        var wanted = reunited
+        for node in scope.layout.nodes.values where node.kind == .file && !node.twins.isEmpty {
+            if !known.isDisjoint(with: node.twins) { wanted.insert(node.id) }
+        }
+        return try store.read { db in
+            try wanted.subtracting(known).sorted().compactMap { try db.record($0) }
         }
     }
 

@@ -82,8 +82,10 @@ extension Engine {
         for companion in companions {
             switch companion.type {
             case .photoTag:
+                // A tag that was deleted does not come back in another zone.
                 guard let tag = companion.parent,
-                    let title = try db.state(of: RecordID(zone: id.zone, name: tag))?[.title]?.text
+                    let tagState = try db.state(of: RecordID(zone: id.zone, name: tag)), tagState.isLive,
+                    let title = tagState[.title]?.text
                 else { continue }
                 try setTag(title, on: target, isMember: true, writer: &writer)
             case .rating, .comment: try carry(companion.id, to: zone, writer: &writer)

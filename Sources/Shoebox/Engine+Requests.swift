@@ -56,8 +56,13 @@ extension Engine {
         case .acceptAllPending: try acceptAllPending()
         case .tag(let path, let titles, let isMember):
             try edit(path, .tag, author: "cli") { id, writer in
-                for title in titles { try self.setTag(title, on: id, isMember: isMember, writer: &writer) }
+                for title in titles {
+                    try Self.checkTagName(title)
+                    try self.setTag(title, on: id, isMember: isMember, writer: &writer)
+                }
             }
+        case .tagRename(let title, let newTitle, let scope): try renameTag(title, to: newTitle, scope)
+        case .tagDelete(let title, let scope): try deleteTag(title, scope)
         case .rate(let path, let value):
             try edit(path, .rate, author: "cli") { id, writer in
                 guard (0...5).contains(value) else {

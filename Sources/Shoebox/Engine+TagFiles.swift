@@ -45,7 +45,7 @@ extension Engine {
         let applier = makeApplier(root)
         if let written, written != title, let entry = try files(root).entry(at: path(written)),
             let bytes = try? files(root).readAll(path(written), maxBytes: TagFile.bytesMax),
-            let former = TagFile(bytes), former.record == tag, former.name == written
+            let former = TagFile(bytes), former.record == tag, former.name == written || former.name == title
         {
             _ = applier.trash(path(written), expecting: entry.stamp, record: RecordID(zone: zone.id, name: tag))
         }
@@ -80,8 +80,11 @@ extension Engine {
                 if let tag = file.record, let written = try db.metaText(tagKey(id, tag)) {
                     seen.insert(tag)
                     let record = RecordID(zone: id, name: tag)
-                    if file.name != written, file.name.utf8.count <= 200, let state = try db.state(of: record) {
-                        try writer.write(record, type: .tag, .set([.title: .text(file.name)]), context: state.vector)
+                    // The file stood for all that show as this tag.
+                    if file.name != written, file.name.utf8.count <= 200, !normalizedTagName(file.name).isEmpty,
+                        let group = try tagGroups(in: record.zone, db).first(where: { $0.members.contains(tag) })
+                    {
+                        try rename(group, to: file.name, writer: &writer)
                     }
                 } else if file.record == nil, file.name.utf8.count <= 200 {
                     let known = try tagTitles(in: id, db).values.map(normalizedTagName)

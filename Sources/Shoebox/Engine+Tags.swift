@@ -28,34 +28,52 @@ public struct PhotoDetails: Hashable, Sendable {
 }
 
 extension Engine {
-    /// What is known of a photo, tags resolved.
+    /// What is known of a photo, tags resolved, and united with what is known of its twins.
     func details(of id: RecordID, _ db: Database) throws -> PhotoDetails {
         var result = PhotoDetails()
-        guard let state = try db.state(of: id) else { return result }
-        result.caption = state[.caption]?.text ?? ""
-        for (key, field) in state.fields {
-            guard let custom = key.customKey, let text = field.winner?.value.text, text != "null" else { continue }
-            result.custom[custom] = text
-        }
-        let companions = try db.companions(of: id)
-        let tags = companions.contains { $0.type == .photoTag } ? try tagTitles(in: id.zone, db) : [:]
+        try collect(&result, try united(id, db), db)
+        return result
+    }
+
+    /// Gathers what is known of records that show as one photo. What the first of them says counts, an empty value too;
+    /// tags are those of all of them.
+    func collect(_ result: inout PhotoDetails, _ ids: [RecordID], _ db: Database) throws {
+        var hasCaption = false
+        var custom: [String: String] = [:]
+        var rated: Set<AccountID> = []
         var titles: [String: String] = [:]
-        for companion in companions {
-            switch companion.type {
-            case .photoTag:
-                guard let tag = companion.parent, let title = tags[tag] else { continue }
-                titles[normalizedTagName(title)] = title
-            case .rating:
-                guard let rating = try db.state(of: companion.id), let value = rating[.value]?.integer,
-                    (1...5).contains(value), let author = rating.fields[.value]?.winner?.author
-                else { continue }
-                result.ratings[author] = Int(value)
-            default: continue
+        var tags: [RecordName: String]?
+        for id in ids {
+            guard let state = try db.state(of: id), state.isLive || id == ids.first else { continue }
+            if !hasCaption, let caption = state[.caption]?.text {
+                hasCaption = true
+                result.caption = caption
+            }
+            for (key, field) in state.fields {
+                guard let name = key.customKey, let text = field.winner?.value.text, custom[name] == nil else {
+                    continue
+                }
+                custom[name] = text
+            }
+            for companion in try db.companions(of: id) {
+                switch companion.type {
+                case .photoTag:
+                    if tags == nil { tags = try tagTitles(in: id.zone, db) }
+                    guard let tag = companion.parent, let title = tags?[tag] else { continue }
+                    titles[normalizedTagName(title)] = title
+                case .rating:
+                    guard let rating = try db.state(of: companion.id),
+                        let author = rating.fields[.value]?.winner?.author,
+                        rated.insert(author).inserted, let value = rating[.value]?.integer, (1...5).contains(value)
+                    else { continue }
+                    result.ratings[author] = Int(value)
+                default: continue
+                }
             }
         }
+        result.custom = custom.filter { $0.value != "null" }
         result.tags = titles.sorted { $0.key < $1.key }.map(\.value)
         result.rating = result.ratings[account] ?? 0
-        return result
     }
 
     /// The titles of a zone's tags by record name, each tag that is a duplicate under its winner's title.
@@ -83,15 +101,16 @@ extension Engine {
             try writer.write(tag, type: .tag, .set([.title: .text(title)]))
             matching = [tag.name]
         }
-        // Taking out means every duplicate of the tag that the photo is in; adding means the one that wins.
-        for tag in isMember ? [matching[0]] : matching {
-            let join = RecordID(zone: id.zone, name: Derivation.photoTag(photo: id.name, tag: tag))
+        // Taking out means every duplicate of the tag that the photo, or a twin of it, is in; adding means the one that wins.
+        let photos = isMember ? [id] : try united(id, db)
+        for (photo, tag) in photos.flatMap({ photo in (isMember ? [matching[0]] : matching).map { (photo, $0) } }) {
+            let join = RecordID(zone: id.zone, name: Derivation.photoTag(photo: photo.name, tag: tag))
             let state = try db.state(of: join)
             if !isMember, state == nil { continue }
             if state?.isLive == true, (state?[.member]?.boolean ?? true) == isMember { continue }
             try writer.write(
                 join, type: .photoTag,
-                .set([.photo: .reference(id.name), .tag: .reference(tag), .member: .boolean(isMember)]),
+                .set([.photo: .reference(photo.name), .tag: .reference(tag), .member: .boolean(isMember)]),
                 context: state?.vector ?? [:])
         }
     }

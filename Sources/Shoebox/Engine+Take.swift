@@ -257,6 +257,8 @@ private struct LocalTaker {
             aftermath.privateCopies.append(row)
             return
         }
+        // What only a twin said is this photo's from now on, as the bytes are no longer the twin's.
+        try engine.inherit(from: row.twins, id, writer: &writer)
         let type = try db.record(id)?.type ?? .file
         let change = try writer.write(
             id, type: type,

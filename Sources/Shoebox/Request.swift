@@ -56,6 +56,10 @@ public enum Request: Sendable, Codable {
     case acceptAllPending
     /// Adds tags to, or takes them from, a photo.
     case tag(path: PathReference, titles: [String], isMember: Bool)
+    /// Gives a tag another name.
+    case tagRename(title: String, newTitle: String, scope: TagScope)
+    /// Deletes a tag; its photos stay.
+    case tagDelete(title: String, scope: TagScope)
     /// Sets the own rating, 1…5; 0 takes it back.
     case rate(path: PathReference, value: Int)
     /// Sets the caption.
@@ -73,6 +77,16 @@ public enum Request: Sendable, Codable {
     public func encoded() throws -> String { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
     /// From text of the database.
     public init(decoding text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+}
+
+/// Where a tag that a command names is looked for.
+public enum TagScope: Sendable, Codable, Hashable {
+    /// Anywhere, if only one place has it.
+    case any
+    /// In the account's own library, outside of shares.
+    case library
+    /// In a share, named by title or id.
+    case share(String)
 }
 
 /// What came of a request.

@@ -164,7 +164,21 @@ extension Database {
                     """, arguments: [wanted.rawValue] + arguments)
         }
         for record in affected { try refresh(record, in: zone, after: nil) }
+        try rewindTags(to: affected, in: zone)
         return affected
+    }
+
+    /// Has the reader of tags read the changes of some records again, because they count differently now.
+    private func rewindTags(to records: Set<RecordName>, in zone: ZoneID) throws {
+        var oldest = Int64.max
+        for record in records {
+            let first = try Int64.fetchOne(
+                self, sql: "SELECT min(token) FROM change WHERE zone = ? AND record = ?",
+                arguments: [zone.data, record.data])
+            oldest = min(oldest, first ?? .max)
+        }
+        guard oldest < .max else { return }
+        try execute(sql: "UPDATE consumer SET token = min(token, ?) WHERE name = 'tags'", arguments: [oldest - 1])
     }
 
     /// Changes after a history token, oldest first.

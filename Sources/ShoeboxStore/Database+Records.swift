@@ -79,11 +79,7 @@ extension Database {
         case .photoTag, .rating, .comment:
             if let photo = state[.photo]?.reference { try markDirty(RecordID(zone: zone, name: photo)) }
         case .tag:
-            try execute(
-                sql: """
-                    UPDATE record SET dirty = 1 WHERE zone = ?1 AND record IN
-                        (SELECT photo FROM record WHERE zone = ?1 AND type = 'PhotoTag' AND parent = ?2)
-                    """, arguments: [zone.data, record.data])
+            try markPhotosDirty(ofTag: RecordID(zone: zone, name: record))
         case .placement:
             if case .bytes(let bytes) = state[.targetZone], let target = Digest32(bytes: bytes) {
                 if let name = state[.targetRecord]?.reference {
@@ -272,5 +268,54 @@ extension Database {
             cachedStatement(sql: "SELECT record FROM record WHERE zone = ? AND type = 'Tag' ORDER BY record"),
             arguments: [zone.data]
         ).compactMap { RecordName(bytes: $0) }
+    }
+}
+
+extension Database {
+    /// The newest token of the history; 0 before the first change.
+    public func newestToken() throws -> Int64 {
+        try Int64.fetchOne(cachedStatement(sql: "SELECT max(token) FROM change")) ?? 0
+    }
+
+    /// The records of a kind that changed after a token, by zone.
+    public func changedRecords(of type: RecordType, after token: Int64) throws -> [ZoneID: Set<RecordName>] {
+        let rows = try Row.fetchAll(
+            self,
+            sql: """
+                SELECT DISTINCT change.zone, change.record FROM change INDEXED BY changeByToken
+                    JOIN record USING (zone, record) WHERE change.token > ? AND record.type = ?
+                """, arguments: [token, type.rawValue])
+        var result: [ZoneID: Set<RecordName>] = [:]
+        for row in rows { result[try row.zoneID("zone"), default: []].insert(try row.recordName("record")) }
+        return result
+    }
+
+    /// Every text that any change, one that counts for nothing too, wrote to a field of a record.
+    public func textsEverWritten(to key: FieldKey, of id: RecordID) throws -> [String] {
+        try Row.fetchAll(
+            self, sql: "SELECT * FROM change WHERE zone = ? AND record = ?", arguments: [id.zone.data, id.name.data]
+        ).compactMap { row in
+            guard case .set(let fields) = try StoredChange(row).change.action else { return nil }
+            return fields[key]?.text
+        }
+    }
+
+    /// Marks a tag, and every photo that is or was in it, as one that the folder may show wrongly.
+    public func markPhotosDirty(ofTag id: RecordID) throws {
+        try markDirty(id)
+        try execute(
+            sql: """
+                UPDATE record SET dirty = 1 WHERE zone = ?1 AND record IN
+                    (SELECT photo FROM record WHERE zone = ?1 AND type = 'PhotoTag' AND parent = ?2)
+                """, arguments: [id.zone.data, id.name.data])
+    }
+
+    /// The photos of a zone that show as another one, by the base tree, with that other one.
+    public func twinRepresentatives(in zone: ZoneID) throws -> [RecordName: RecordName] {
+        var result: [RecordName: RecordName] = [:]
+        for row in try base(in: zone) {
+            for twin in row.twins where twin.zone == zone { result[twin.name] = row.id.name }
+        }
+        return result
     }
 }

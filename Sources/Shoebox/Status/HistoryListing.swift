@@ -1,5 +1,6 @@
 import GRDB
 public import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 
 /// One transaction of the history: what changed at once, and who brought it.
@@ -103,23 +104,29 @@ extension TreeListing {
             standing: standing, isDerived: stored.change.isDerived)
     }
 
-    /// All tags of all zones: title, and how many photos have it.
-    public func tags() throws -> [(title: String, photos: Int)] {
+    /// All tags, those with names that look alike as one: title, how many photos have it, and the titles of the shares
+    /// that have such a tag, with "" for the library.
+    public func tags() throws -> [(title: String, photos: Int, places: [String])] {
         try engine.store.read { db in
-            var counts: [String: (title: String, photos: Set<RecordID>)] = [:]
-            for zone in engine.zones.values.sorted(by: { $0.id < $1.id }) where zone.row.state == .active {
-                let titles = try engine.tagTitles(in: zone.id, db)
-                for title in titles.values.sorted() {
-                    let key = title.lowercased()
-                    if counts[key] == nil { counts[key] = (title, []) }
-                }
-                for join in try db.records(of: .photoTag, in: zone.id) {
-                    guard let tag = join.parent, let title = titles[tag], let photo = join.subject else { continue }
-                    counts[title.lowercased()]?.photos.insert(RecordID(zone: zone.id, name: photo))
+            var found: [String: (title: String, photos: Int, places: [String])] = [:]
+            for zone in engine.zones.values.sorted(by: ZoneInfo.comesBefore) where zone.row.state == .active {
+                for group in try engine.tagGroups(in: zone.id, db) {
+                    var entry = found[normalizedTagName(group.title)] ?? (group.title, 0, [])
+                    entry.photos += group.photos.count
+                    entry.places.append(zone.row.kind == .share ? zone.control.title : "")
+                    found[normalizedTagName(group.title)] = entry
                 }
             }
-            return counts.values.map { ($0.title, $0.photos.count) }.sorted { $0.0 < $1.0 }
+            return found.sorted { $0.key < $1.key }.map(\.value)
         }
+    }
+
+    /// The tag that a command means: its name as it shows, how many photos have it, and whether others see it.
+    ///
+    /// - Throws: `RequestError` with `ExitCode.notFound`, also when several places have such a tag.
+    public func tag(named title: String, in scope: TagScope) throws -> (title: String, photos: Int, isShared: Bool) {
+        let group = try engine.tagGroup(title, scope)
+        return (group.title, group.photos.count, engine.zones[group.zone]?.row.kind == .share)
     }
 
     /// The shares of the account, by title.

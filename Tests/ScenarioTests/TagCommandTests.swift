@@ -1,0 +1,41 @@
+import Foundation
+import ShoeboxModel
+import Testing
+
+/// `shoebox tag` as a person uses it.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct TagCommandTests {
+    @Test func `tags are listed, renamed and deleted by command, each where it is meant`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.drop("one", at: alice.library + "/Lake/one.jpg")
+        try alice.drop("two", at: alice.library + "/two.jpg")
+        try alice.must("sync")
+        try alice.must("tag", "add", "library/Lake/one.jpg", "swim")
+        try alice.must("tag", "add", "library/two.jpg", "Swim", "home")
+        try alice.must("share", "create", "library/Lake", "--title", "Summer")
+        let listed = try alice.must("tag", "list", "--json").json["tags"]?.array ?? []
+        let swim = try #require(listed.first { $0.object?["title"]?.text?.lowercased() == "swim" }?.object)
+        #expect(swim["photos"]?.integer == 2)
+        #expect(swim["library"]?.bool == true)
+        #expect(swim["shares"] == .array([.string("Summer")]))
+
+        let unclear = try alice.run(["tag", "rename", "swim", "bathe"])
+        #expect(unclear.code == 10)
+        #expect(unclear.errors.contains("your library, 'Summer'") && unclear.errors.contains("--share"))
+        try alice.must("tag", "rename", "swim", "bathe", "--library")
+        #expect(try alice.run(["tag", "rename", "bathe", "  "]).code == 64)
+        #expect(try alice.run(["tag", "add", "library/two.jpg", ""]).code == 64)
+        #expect(try alice.run(["tag", "rename", "nothing", "x"]).code == 10)
+        #expect(try alice.run(["tag", "rename", "bathe", "x", "--library", "--share", "Summer"]).code == 64)
+
+        let asked = try alice.must("tag", "delete", "swim", "--dry-run")
+        #expect(asked.output.contains("1 photos have it") && asked.output.contains("for everybody"))
+        try alice.must("tag", "delete", "swim", "--yes")
+        let left = try alice.must("tag", "list", "--json").json["tags"]?.array ?? []
+        #expect(left.compactMap { $0.object?["title"]?.text } == ["bathe", "home"])
+        try alice.must("sync")
+        #expect(alice.text(alice.library + "/two.jpg.json")?.contains("\"bathe\"") == true)
+        #expect(alice.text(alice.library + "/Lake/one.jpg.json")?.contains("swim") != true)
+    }
+}
