@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -42,7 +43,7 @@ let package = Package(
         .target(name: "ShoeboxWorld", dependencies: ["ShoeboxModel", "CFileSystem"], swiftSettings: strict),
         .target(
             name: "ShoeboxStore",
-            dependencies: ["ShoeboxModel", "ShoeboxPlanning", "ShoeboxFormat", grdb], swiftSettings: strict),
+            dependencies: ["ShoeboxModel", "ShoeboxPlanning", "ShoeboxFormat", grdb, sqlite], swiftSettings: strict),
         .target(
             name: "ShoeboxCloud",
             dependencies: [
@@ -98,7 +99,7 @@ let package = Package(
             name: "ScenarioTests",
             dependencies: [
                 "Shoebox", "ShoeboxModel", "ShoeboxPlanning", "ShoeboxWorld", "ShoeboxStore", "ShoeboxCloud",
-                "ShoeboxLibrary", "ShoeboxFormat", "ShoeboxTestSupport", crypto,
+                "ShoeboxLibrary", "ShoeboxFormat", "ShoeboxTestSupport", crypto, grdb,
             ], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

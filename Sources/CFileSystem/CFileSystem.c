@@ -171,6 +171,23 @@ void shoebox_listing_free(struct shoebox_listing *listing) {
     memset(listing, 0, sizeof *listing);
 }
 
+static int by_name(const void *left, const void *right, void *names) {
+    const struct shoebox_entry *a = left, *b = right;
+    size_t common = a->name_length < b->name_length ? a->name_length : b->name_length;
+    int order = memcmp((uint8_t *)names + a->name_offset, (uint8_t *)names + b->name_offset, common);
+    return order ? order : (int)a->name_length - (int)b->name_length;
+}
+
+void shoebox_listing_sort(struct shoebox_listing *listing) {
+    if (listing->count < 2) return;
+    qsort_r(listing->entries, listing->count, sizeof *listing->entries, by_name, listing->names);
+    size_t kept = 1;
+    for (size_t next = 1; next < listing->count; next++)
+        if (by_name(&listing->entries[kept - 1], &listing->entries[next], listing->names))
+            listing->entries[kept++] = listing->entries[next];
+    listing->count = kept;
+}
+
 int shoebox_rename(int from, const char *source, int to, const char *target, enum shoebox_rename_mode mode) {
     unsigned flags = mode == SHOEBOX_RENAME_NEW ? 1u : mode == SHOEBOX_RENAME_EXCHANGE ? 2u : 0u;
     if (!flags) return renameat(from, source, to, target) ? -errno : 0;

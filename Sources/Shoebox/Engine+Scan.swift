@@ -34,6 +34,13 @@ private struct Listing {
     var sidecars: [DirectoryEntry] = []
 }
 
+/// A directory that was listed and compared with the base, in which something needs a look.
+private struct Found {
+    var path: RelativePath
+    var id: RecordID?
+    var result: Result<(DirectoryListing, DirectoryComparison), FileError>
+}
+
 /// What a batch of listings hands to the planner.
 private struct ScanBatch {
     var base: [RecordID: BaseEntry] = [:]
@@ -71,6 +78,7 @@ private struct RootScan {
     let root: RootKind
     let author: String
     let files: any LocalFileSystem
+    let lister: any DirectoryLister
     let now: UInt64
     var pending: [Listing] = []
     var candidateCount = 0
@@ -89,6 +97,7 @@ private struct RootScan {
         self.root = root
         self.author = author
         files = engine.files(root)
+        lister = files.makeLister()
         now = engine.world.uptimeMilliseconds()
     }
 
@@ -100,9 +109,9 @@ private struct RootScan {
             isRecursive = true
             worklist = [(.root, engine.top(root))]
         }
-        while let next = worklist.popLast() {
-            guard !listedAll.contains(next.path) else { continue }
-            try list(next.path, id: next.id, worklist: &worklist, outcome: &outcome)
+        while !worklist.isEmpty {
+            guard let found = try passQuiet(&worklist) else { continue }
+            try examine(found, worklist: &worklist, outcome: &outcome)
             if candidateCount >= 512 { try flush(outcome: &outcome) }
         }
         try flush(outcome: &outcome)
@@ -118,6 +127,7 @@ private struct RootScan {
 
     /// Takes back the problems of entries that were listed now and are well, or are gone.
     private func clearTroubles() throws {
+        guard !engine.openProblems.isEmpty else { return }
         let listed = Set(listedAll.map { engine.display($0, root) })
         let top = engine.display(.root, root)
         for code in ["notAFile", "unreadable", "emptied", "sidecarBroken", "sidecarNewer", "folderOffline"] {
@@ -148,13 +158,63 @@ private struct RootScan {
         return found
     }
 
-    /// Lists one directory, compares it with the base, and puts what needs a closer look aside.
-    private mutating func list(
-        _ path: RelativePath, id: RecordID?, worklist: inout [(path: RelativePath, id: RecordID?)],
-        outcome: inout ScanOutcome
+    /// How many directories are compared in one read of the database: a read for each would cost more than comparing,
+    /// and a long one keeps the database's log from being emptied.
+    private static var quietMax: Int { 128 }
+
+    /// Lists and compares directories up to the first in which something needs a look, which is returned; nil if there
+    /// is none among so many.
+    private mutating func passQuiet(_ worklist: inout [(path: RelativePath, id: RecordID?)]) throws -> Found? {
+        try engine.store.read { db -> Found? in
+            for _ in 0..<Self.quietMax {
+                guard let next = worklist.popLast() else { return nil }
+                guard !listedAll.contains(next.path) else { continue }
+                let listing: DirectoryListing
+                do throws(FileError) { listing = try lister.list(next.path) } catch {
+                    return Found(path: next.path, id: next.id, result: .failure(error))
+                }
+                listedAll.insert(next.path)
+                let comparison =
+                    try next.id.map { try db.compare(listing, with: $0, root: root) }
+                    ?? DirectoryComparison(allOf: listing)
+                guard let folders = quietFolders(of: comparison, listing, in: next.path) else {
+                    return Found(path: next.path, id: next.id, result: .success((listing, comparison)))
+                }
+                guard isRecursive else { continue }
+                lister.announce(folders.map(\.path))
+                worklist += folders
+            }
+            return nil
+        }
+    }
+
+    /// The folders in a directory of which everything else is as the base has it; nil if something needs a look.
+    private func quietFolders(
+        of comparison: DirectoryComparison, _ listing: DirectoryListing, in path: RelativePath
+    ) -> [(path: RelativePath, id: RecordID?)]? {
+        guard comparison.missing.isEmpty else { return nil }
+        var folders: [(path: RelativePath, id: RecordID?)] = []
+        for item in comparison.entries {
+            let entry = listing.entries[item.index]
+            guard entry.kind == .directory, let glance = item.glance, glance.kind == .folder,
+                glance.isSameFile(as: entry.stamp), let name = listing.name(at: item.index),
+                name != OwnPaths.tags.last, !engine.settings.ignore.ignores(path.appending(name), isDirectory: true)
+            else { return nil }
+            folders.append((path.appending(name), glance.folder))
+        }
+        return folders
+    }
+
+    /// Looks at what of a directory is not as the base has it, and puts what needs a closer look aside.
+    private mutating func examine(
+        _ found: Found, worklist: inout [(path: RelativePath, id: RecordID?)], outcome: inout ScanOutcome
     ) throws {
-        let entries: [DirectoryEntry]
-        do { entries = try files.list(path) } catch {
+        let (path, id) = (found.path, found.id)
+        let listed: DirectoryListing
+        let comparison: DirectoryComparison
+        switch found.result {
+        case .success(let compared): (listed, comparison) = compared
+        case .failure(let error):
             if error.code == .absent, !path.isRoot { return }
             troubled.insert(engine.display(path, root))
             try engine.report(
@@ -163,16 +223,17 @@ private struct RootScan {
                 "Nothing in it is taken as deleted. Make it readable; it is looked at again by itself.")
             return
         }
-        listedAll.insert(path)
-        var children: [FileName: BaseGlance] = [:]
-        if let id { children = try engine.store.read { db in try db.glances(in: id, root: root) } }
         func row(_ name: FileName, _ glance: BaseGlance?) throws -> BaseRow? {
             guard glance != nil, let id else { return nil }
             return try engine.store.read { db in try db.base(named: name, in: id, root: root) }
         }
+        let before = worklist.count
+        defer { lister.announce(worklist[before...].map(\.path)) }
         var listing = Listing(path: path, id: id)
-        for entry in entries {
-            let child = children.removeValue(forKey: entry.name)
+        for item in comparison.entries {
+            guard let name = listed.name(at: item.index) else { continue }
+            let (raw, child) = (listed.entries[item.index], item.glance)
+            let entry = DirectoryEntry(name: name, kind: raw.kind, stamp: raw.stamp)
             guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory)
             else { continue }
             if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {
@@ -221,7 +282,7 @@ private struct RootScan {
                     "Put a copy of the file there if it should be shared.")
             }
         }
-        for (name, child) in children
+        for (name, child) in comparison.missing
         where !engine.settings.ignore.ignores(path.appending(name), isDirectory: child.kind == .folder) {
             if let known = try row(name, child) { listing.missing.append(known) }
         }

@@ -160,11 +160,15 @@ public struct RecordID: Hashable, Comparable, Sendable, CustomStringConvertible 
 extension UInt128 {
     /// A number from up to sixteen big-endian bytes.
     package init(bigEndianBytes bytes: some Collection<UInt8>) {
-        self = bytes.reduce(0) { $0 << 8 | UInt128($1) }
+        let whole = bytes.withContiguousStorageIfAvailable { storage -> UInt128? in
+            storage.count == 16
+                ? UInt128(bigEndian: UnsafeRawBufferPointer(storage).loadUnaligned(as: UInt128.self)) : nil
+        }
+        self = (whole ?? nil) ?? bytes.reduce(0) { $0 << 8 | UInt128($1) }
     }
 
     /// Sixteen bytes, most significant first.
-    package var bigEndianBytes: [UInt8] { (0..<16).map { UInt8(truncatingIfNeeded: self >> (120 - 8 * UInt128($0))) } }
+    package var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }
 
 /// Lower-case hexadecimal digits of bytes.

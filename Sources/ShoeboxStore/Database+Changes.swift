@@ -242,7 +242,7 @@ extension Database {
                     change.dot.replica.data, fresh.data, Data(ChangeCoder.encode(change)), stored.id,
                 ])
         }
-        for row in try Row.fetchAll(self, sql: "SELECT * FROM base").map(BaseRow.init) {
+        for row in try Row.fetchAll(self, sql: "SELECT \(BaseRow.columns) FROM base").map(BaseRow.init) {
             var row = row
             row.vector = renumbered(row.vector)
             try setBase(row)

@@ -181,7 +181,8 @@ extension Database {
     public func dirtyRecords(in zones: [ZoneID], limit: Int) throws -> [RecordRow] {
         try zones.flatMap { zone in
             try Row.fetchAll(
-                self, sql: "SELECT * FROM record WHERE dirty = 1 AND zone = ? LIMIT ?", arguments: [zone.data, limit]
+                self, sql: "SELECT * FROM record INDEXED BY recordDirty WHERE dirty = 1 AND zone = ? LIMIT ?",
+                arguments: [zone.data, limit]
             ).map(RecordRow.init)
         }
     }
@@ -191,7 +192,7 @@ extension Database {
         try Int.fetchOne(
             self,
             sql: """
-                SELECT count(*) FROM record WHERE dirty = 1 AND (? IS NULL OR zone = ?)
+                SELECT count(*) FROM record INDEXED BY recordDirty WHERE dirty = 1 AND (? IS NULL OR zone = ?)
                     AND zone IN (SELECT id FROM zone WHERE state = 'active')
                 """, arguments: [zone?.data, zone?.data]) ?? 0
     }
@@ -207,7 +208,8 @@ extension Database {
     /// All folders of a zone, live or not.
     public func folders(in zone: ZoneID) throws -> [RecordRow] {
         try Row.fetchAll(
-            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND type = 'Folder'"), arguments: [zone.data]
+            cachedStatement(sql: "SELECT * FROM record INDEXED BY recordByType WHERE zone = ? AND type = 'Folder'"),
+            arguments: [zone.data]
         ).map(RecordRow.init)
     }
 
@@ -232,7 +234,8 @@ extension Database {
     /// Live records of a kind in a zone.
     public func records(of type: RecordType, in zone: ZoneID) throws -> [RecordRow] {
         try Row.fetchAll(
-            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND type = ? AND live = 1"),
+            cachedStatement(
+                sql: "SELECT * FROM record INDEXED BY recordByType WHERE zone = ? AND type = ? AND live = 1"),
             arguments: [zone.data, type.rawValue]
         ).map(RecordRow.init)
     }
@@ -240,7 +243,8 @@ extension Database {
     /// Live joins, ratings and comments of a photo.
     public func companions(of id: RecordID) throws -> [RecordRow] {
         try Row.fetchAll(
-            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND photo = ? AND live = 1"),
+            cachedStatement(
+                sql: "SELECT * FROM record INDEXED BY recordByPhoto WHERE zone = ? AND photo = ? AND live = 1"),
             arguments: [id.zone.data, id.name.data]
         ).map(RecordRow.init)
     }
@@ -250,7 +254,7 @@ extension Database {
         try Bool.fetchOne(
             cachedStatement(
                 sql: """
-                    SELECT EXISTS (SELECT 1 FROM record WHERE zone = ? AND parent = ? AND live = 1
+                    SELECT EXISTS (SELECT 1 FROM record INDEXED BY recordByParent WHERE zone = ? AND parent = ? AND live = 1
                         AND type IN ('Photo', 'File'))
                     """), arguments: [zone.data, parent.data]) ?? false
     }
@@ -306,7 +310,7 @@ extension Database {
         try execute(
             sql: """
                 UPDATE record SET dirty = 1 WHERE zone = ?1 AND record IN
-                    (SELECT photo FROM record WHERE zone = ?1 AND type = 'PhotoTag' AND parent = ?2)
+                    (SELECT photo FROM record INDEXED BY recordByParent WHERE zone = ?1 AND type = 'PhotoTag' AND parent = ?2)
                 """, arguments: [id.zone.data, id.name.data])
     }
 

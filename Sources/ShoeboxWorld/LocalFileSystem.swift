@@ -67,6 +67,8 @@ public protocol LocalFileSystem: Sendable {
     func identity() throws(FileError) -> RootIdentity
     /// All entries of a directory but `.` and `..`, in no order. Names that are no `FileName` do not exist on Linux.
     func list(_ directory: RelativePath) throws(FileError) -> [DirectoryEntry]
+    /// For listing many directories one after another.
+    func makeLister() -> any DirectoryLister
     /// The entry at a path, nil if there is none. The root's own entry has the name `root`.
     func entry(at path: RelativePath) throws(FileError) -> DirectoryEntry?
     /// The device that a directory lies on: differs from its parent's where something is mounted on it.
@@ -96,6 +98,9 @@ public protocol LocalFileSystem: Sendable {
 }
 
 extension LocalFileSystem {
+    /// One that lists each directory when it is asked for.
+    public func makeLister() -> any DirectoryLister { PlainDirectoryLister(self) }
+
     /// The whole of a small file; `.badName` with a reason if it has more bytes than allowed.
     public func readAll(_ path: RelativePath, maxBytes: Int) throws(FileError) -> [UInt8] {
         let file = try open(path)

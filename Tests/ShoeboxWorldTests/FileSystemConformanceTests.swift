@@ -32,6 +32,36 @@ import Testing
     }
 
     @Test(arguments: FileSystemSubject.all)
+    func `a lister gives every directory as its listing says, announced or not, once and again`(
+        subject: FileSystemSubject
+    ) throws {
+        let fixture = try subject.make()
+        var directories: [RelativePath] = []
+        for outer in 0..<8 {
+            directories.append(try path("d\(outer)"))
+            try fixture.files.makeDirectory(try path("d\(outer)"))
+            for inner in 0..<12 {
+                directories.append(try path("d\(outer)/e\(inner)"))
+                try fixture.files.makeDirectory(try path("d\(outer)/e\(inner)"))
+                try fixture.put(try path("d\(outer)/e\(inner)/photo\(inner).jpg"), "\(outer) \(inner)")
+            }
+        }
+        let lister = fixture.files.makeLister()
+        for isAnnounced in [true, false] {
+            if isAnnounced { lister.announce(directories + [try path("missing")]) }
+            for directory in directories.reversed() {
+                let listing = try lister.list(directory)
+                let found = listing.entries.enumerated().compactMap { index, entry in
+                    listing.name(at: index).map { DirectoryEntry(name: $0, kind: entry.kind, stamp: entry.stamp) }
+                }
+                #expect(found == (try fixture.files.list(directory)).sorted { $0.name < $1.name })
+            }
+            let missing = try path("missing")
+            #expect(code { _ = try lister.list(missing) } == .absent)
+        }
+    }
+
+    @Test(arguments: FileSystemSubject.all)
     func `what is absent says so`(subject: FileSystemSubject) throws {
         let fixture = try subject.make()
         let missing = try path("missing")

@@ -58,6 +58,9 @@ int shoebox_stat_at(int directory, const char *name, struct shoebox_stat *result
 int shoebox_list(int directory, int with_stat, struct shoebox_listing *result);
 void shoebox_listing_free(struct shoebox_listing *listing);
 
+// Puts the entries in the order of their names' bytes, and drops all but one of those with one name.
+void shoebox_listing_sort(struct shoebox_listing *listing);
+
 // Flags of `shoebox_rename`.
 enum shoebox_rename_mode { SHOEBOX_RENAME_NEW = 0, SHOEBOX_RENAME_REPLACE = 1, SHOEBOX_RENAME_EXCHANGE = 2 };
 

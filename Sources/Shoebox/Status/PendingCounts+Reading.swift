@@ -11,18 +11,25 @@ extension PendingCounts {
         self.init()
         push = try Self.count(
             db, zone,
-            "SELECT count(*) FROM zone JOIN change ON change.zone = zone.id WHERE \(isSynced) AND change.state = 0")
+            """
+            SELECT count(*) FROM zone JOIN change INDEXED BY changePending ON change.zone = zone.id
+            WHERE \(isSynced) AND change.state = 0
+            """)
         push += try Self.count(
             db, zone,
             """
-            SELECT count(*) FROM zone JOIN outbox ON outbox.zone = zone.id JOIN change ON change.zone = zone.id
-                AND change.sender = ?3 AND change.sequence = outbox.sequence
+            SELECT count(*) FROM zone CROSS JOIN outbox ON outbox.zone = zone.id
+                CROSS JOIN change INDEXED BY changeBySender ON change.zone = zone.id AND change.sender = ?3
+                AND change.sequence = outbox.sequence
             WHERE (?1 IS NULL OR zone.id = ?2) AND zone.state = 'active' AND change.state = 1
             """, [replica.data])
         fetch = try db.missingSegments(in: zone)
         apply = try Self.count(
             db, zone,
-            "SELECT count(*) FROM zone JOIN record ON record.zone = zone.id WHERE \(isSynced) AND record.dirty = 1")
+            """
+            SELECT count(*) FROM zone JOIN record INDEXED BY recordDirty ON record.zone = zone.id
+            WHERE \(isSynced) AND record.dirty = 1
+            """)
         if zone == nil { requests = try db.openRequests().count }
     }
 

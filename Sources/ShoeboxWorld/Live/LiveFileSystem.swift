@@ -22,6 +22,23 @@ public struct LiveFileSystem: LocalFileSystem {
 
     /// As `LocalFileSystem` says.
     public func list(_ directory: RelativePath) throws(FileError) -> [DirectoryEntry] {
+        let listing = try ordered(directory)
+        var entries: [DirectoryEntry] = []
+        entries.reserveCapacity(listing.entries.count)
+        for (index, entry) in listing.entries.enumerated() {
+            guard let name = listing.name(at: index) else { continue }
+            entries.append(DirectoryEntry(name: name, kind: entry.kind, stamp: entry.stamp))
+        }
+        return entries
+    }
+
+    /// As `LocalFileSystem` says; looks ahead on a second thread.
+    public func makeLister() -> any DirectoryLister {
+        LookAheadLister { [self] directory throws(FileError) in try ordered(directory) }
+    }
+
+    /// What a directory holds, in the order of names.
+    func ordered(_ directory: RelativePath) throws(FileError) -> DirectoryListing {
         let shown = shown(directory)
         let file = try openRoot("list").open(
             cString(directory.bytes), O_RDONLY | O_DIRECTORY, operation: "list", path: shown)
@@ -29,14 +46,14 @@ public struct LiveFileSystem: LocalFileSystem {
         let error = file.with { shoebox_list($0, 1, &listing) }
         guard error == 0 else { throw FileError(errno: -error, operation: "list", path: shown) }
         defer { shoebox_listing_free(&listing) }
-        var entries: [DirectoryEntry] = []
-        entries.reserveCapacity(listing.count)
-        for raw in UnsafeBufferPointer(start: listing.entries, count: listing.count) {
-            let bytes = UnsafeBufferPointer(start: listing.names + raw.name_offset, count: Int(raw.name_length))
-            guard let name = FileName(bytes: Array(bytes)) else { continue }
-            entries.append(DirectoryEntry(name: name, kind: FileKind(shim: raw.stat.kind), stamp: FileStamp(raw.stat)))
+        shoebox_listing_sort(&listing)
+        let names = Array(UnsafeBufferPointer(start: listing.names, count: listing.names_length))
+        let entries = UnsafeBufferPointer(start: listing.entries, count: listing.count).map { raw in
+            DirectoryListing.Entry(
+                nameStart: raw.name_offset, nameCount: Int(raw.name_length), kind: FileKind(shim: raw.stat.kind),
+                stamp: FileStamp(raw.stat))
         }
-        return entries
+        return DirectoryListing(names: names, ordered: entries)
     }
 
     /// As `LocalFileSystem` says.
