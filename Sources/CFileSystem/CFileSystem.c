@@ -240,7 +240,7 @@ int shoebox_free_bytes(int file, uint64_t *result) {
     return 0;
 }
 
-int shoebox_spawn(const char *path, int *input, int *output, pid_t *process) {
+int shoebox_spawn(const char *path, const char *argument, int *input, int *output, pid_t *process) {
     int command[2], report[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, command)) return -errno;
     if (pipe2(report, O_CLOEXEC)) {
@@ -268,7 +268,9 @@ int shoebox_spawn(const char *path, int *input, int *output, pid_t *process) {
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &standard);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    char *arguments[] = {(char *)path, NULL};
+    // Another part of this program is shown in lists of processes under this one's name, not as /proc/self/exe.
+    char *name = argument ? program_invocation_short_name : (char *)path;
+    char *arguments[] = {name, (char *)argument, NULL};
     extern char **environ;
     int error = in < 0 || out < 0 ? EMFILE : posix_spawn(process, path, &actions, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ShoeboxWorld
 
 /// The command line. What it prints and its exit codes are a contract, see `Documentation/CommandLine.md`.
 @main
@@ -23,4 +24,10 @@ struct ShoeboxTool: ParsableCommand {
             CaptionCommand.self, HistoryCommand.self, ConflictsCommand.self, TrashCommand.self, RestoreCommand.self,
             AccountCommand.self, InspectCommand.self,
         ])
+
+    static func main() {
+        // Before anything else: such a process is to hold nothing.
+        if MountHelper.isThisProcess { MountHelper.serve() }
+        main(nil)
+    }
 }

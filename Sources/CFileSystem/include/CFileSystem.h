@@ -84,9 +84,9 @@ uint64_t shoebox_file_system_type(int file);
 // Bytes free for an unprivileged user.
 int shoebox_free_bytes(int file, uint64_t *result);
 
-// Starts `path` with itself as the only argument. Its standard input is a socket whose other end goes to `input`, its
+// Starts `path` with one argument, or none for NULL. Its standard input is a socket whose other end goes to `input`, its
 // standard output a pipe whose other end goes to `output`, standard error is inherited, and no other descriptor is.
-int shoebox_spawn(const char *path, int *input, int *output, pid_t *process);
+int shoebox_spawn(const char *path, const char *argument, int *input, int *output, pid_t *process);
 
 // Sends all bytes to a socket without SIGPIPE.
 int shoebox_send(int socket, const void *bytes, size_t count);

@@ -21,7 +21,7 @@ extension Configuration {
     public static func load(
         _ file: AbsolutePath, environment: ConfigurationEnvironment
     ) throws(ConfigurationError) -> Configuration {
-        try parse(readFile(file), file: file, environment: environment, resolve: resolveLinks)
+        try parse(readFile(file), file: file, environment: environment, resolve: LinkResolver().resolved)
     }
 
     /// Writes the configuration to a file that does not exist yet, readable by its user only; missing directories are
@@ -89,21 +89,6 @@ extension Configuration {
                 throw failure("can't read", file, "it has more than \(bytesMax) bytes")
             }
         }
-    }
-
-    /// The path with links followed as far as it exists.
-    private static func resolveLinks(_ path: AbsolutePath) -> AbsolutePath {
-        var existing = path
-        var rest: [String] = []
-        while existing != .root {
-            if let resolved = realpath(existing.text, nil) {
-                defer { free(resolved) }
-                return AbsolutePath(rest.reversed().reduce(String(cString: resolved)) { "\($0)/\($1)" }) ?? path
-            }
-            rest.append(existing.last)
-            existing = existing.parent
-        }
-        return path
     }
 
     private static func errnoText() -> String { String(cString: strerror(errno)) }

@@ -239,8 +239,16 @@ public final class Daemon {
     private func watchContainer() {
         let container = installation.configuration.container
         let executable = installation.configuration.watcherPath?.text
+        // Another one than the engine's: that one is used by one thread.
+        let mount = installation.world().mount
         Thread.detachNewThread { [mailbox] in
-            guard MountTable.isLocal(container) else { return }
+            let resolved =
+                if let mount = mount as? ProcessMount {
+                    (try? mount.resolvedRoot()).flatMap { AbsolutePath($0) }
+                } else {
+                    Installation.resolved(container)
+                }
+            guard let resolved, MountTable.isLocal(resolved) else { return }
             let watcher = WatcherProcess(roots: [container.appending("zones").text], executable: executable)
             while mailbox.signal == 0 {
                 let report = watcher.nextDirty(timeoutMilliseconds: 3_600_000)

@@ -36,7 +36,15 @@ public struct Installation: Sendable {
     public func world() -> World {
         .live(
             library: configuration.library.text, shared: configuration.shared.text,
-            container: configuration.container.text, modes: configuration.mode == .open ? .open : .group)
+            container: configuration.container.text, modes: configuration.mode == .open ? .open : .group,
+            mountHelper: Self.mountHelper)
+    }
+
+    /// The running executable if it is the command line, which becomes a helper for calls on the mount when it is asked to.
+    private static var mountHelper: String? {
+        guard CommandLine.arguments.first?.split(separator: "/").last == "shoebox" else { return nil }
+        // Not its path, which an update may have replaced: the file that runs.
+        return "/proc/self/exe"
     }
 
     /// How the engine is to behave.

@@ -1,29 +1,47 @@
 import Glibc
 
-/// What the kernel's table of mounts says of a path.
+/// The kernel's table of mounts. Reading it touches none of them.
 enum MountTable {
+    /// One mount.
+    struct Entry {
+        /// Where it is mounted.
+        var point: AbsolutePath
+        /// The file system's type as the kernel calls it, such as `ext4` or `fuse.sshfs`.
+        var type: String
+
+        /// Whether no other machine writes its files.
+        var isLocal: Bool { MountTable.local.contains(type) }
+    }
+
     /// File systems whose files no other machine writes.
     private static let local: Set<String> = [
-        "ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "tmpfs", "ramfs", "overlay",
+        "ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "tmpfs", "ramfs", "overlay", "proc", "sysfs",
+        "devtmpfs", "devpts", "cgroup", "cgroup2", "squashfs", "vfat", "exfat", "iso9660",
     ]
 
-    /// Whether a path lies on a file system of this machine, so that watching it shows every write. Follows links, and
-    /// so may hang on a dead mount; the table itself does not.
-    static func isLocal(_ path: AbsolutePath) -> Bool {
-        guard let path = Installation.resolved(path),
-            let bytes = try? LocalFile.read(AbsolutePath("/proc/self/mountinfo") ?? .root, maxBytes: 16 << 20)
-        else { return false }
-        var best: (mount: AbsolutePath, type: String)?
-        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+    /// All mounts, in the order they were made; none if the table can't be read.
+    static func read() -> [Entry] {
+        guard let bytes = try? LocalFile.read(AbsolutePath("/proc/self/mountinfo") ?? .root, maxBytes: 16 << 20) else {
+            return []
+        }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
             // `36 35 98:0 /root /mount options optional… - type source options`
             let words = line.split(separator: " ")
             guard words.count > 4, let dash = words.firstIndex(of: "-"), dash + 1 < words.count,
-                let mount = AbsolutePath(unescaped(words[4])), mount.contains(path)
-            else { continue }
-            // Of equal ones the later covers the earlier.
-            if mount.text.utf8.count >= best?.mount.text.utf8.count ?? 0 { best = (mount, String(words[dash + 1])) }
+                let point = AbsolutePath(unescaped(words[4]))
+            else { return nil }
+            return Entry(point: point, type: String(words[dash + 1]))
         }
-        return best.map { local.contains($0.type) } ?? false
+    }
+
+    /// Whether a path without links lies on a file system of this machine, so that watching it shows every write.
+    static func isLocal(_ path: AbsolutePath) -> Bool {
+        var best: Entry?
+        for entry in read() where entry.point.contains(path) {
+            // Of equal ones the later covers the earlier.
+            if entry.point.text.utf8.count >= best?.point.text.utf8.count ?? 0 { best = entry }
+        }
+        return best?.isLocal ?? false
     }
 
     /// Space, tab, line end and backslash are written as three octal digits.

@@ -25,12 +25,13 @@ struct PollSchedule: Sendable {
     ///
     /// - Parameters:
     ///   - reached: whether the round tried to reach the container.
-    ///   - tookMilliseconds: how long the round took; a mount that hangs is asked less often.
+    ///   - tookMilliseconds: how long the round took; a mount that hangs is asked less often, though not so
+    ///     rarely that its return goes unnoticed: while a call on it hangs, asking costs nothing.
     mutating func note(didSomething: Bool, isOffline: Bool, reached: Bool, tookMilliseconds: UInt64, now: UInt64) {
         if reached, isOffline {
             interval = self.isOffline ? min(idleMilliseconds, interval &* 2) : activeMilliseconds
             self.isOffline = true
-            nextPoll = now + max(interval, min(120_000, tookMilliseconds &* 3))
+            nextPoll = now + max(interval, min(idleMilliseconds, tookMilliseconds))
             return
         }
         if reached { self.isOffline = false }

@@ -126,7 +126,7 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
         var input: Int32 = -1
         var output: Int32 = -1
         var process: pid_t = 0
-        let error = shoebox_spawn(executable, &input, &output, &process)
+        let error = shoebox_spawn(executable, nil, &input, &output, &process)
         guard error == 0 else {
             let reason = strerror(-error).map { String(cString: $0) } ?? "error \(-error)"
             note(.notRunning(message: "cannot start '\(executable)': \(reason)"))

@@ -46,12 +46,7 @@ public final class LiveMount: Mount {
     /// As `Mount` says.
     public func publish(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
         try run("write", path) { calls throws(FileError) in
-            try calls.retryingStale { () throws(FileError) in
-                let upload = try MountUpload(path, calls)
-                defer { upload.discard() }
-                try upload.write(bytes)
-                try upload.finish()
-            }
+            try calls.retryingStale { () throws(FileError) in try calls.publish(path, bytes) }
         }
     }
 

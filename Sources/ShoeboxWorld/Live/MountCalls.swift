@@ -8,11 +8,30 @@ final class MountCalls: Sendable {
     let root: String
     let modes: MountModes
     /// Which directory the root was when it was last known to be the right one.
-    private let known = Mutex<RootIdentity?>(nil)
+    private let known: Mutex<RootIdentity?>
 
-    init(root: String, modes: MountModes) {
+    init(root: String, modes: MountModes, known: RootIdentity? = nil) {
         self.root = root
         self.modes = modes
+        self.known = Mutex(known)
+    }
+
+    /// Which directory the root was when it was last known to be the right one; nil before the first call.
+    var knownIdentity: RootIdentity? { known.withLock { $0 } }
+
+    /// The root's path with its links followed.
+    func resolvedRoot() throws(FileError) -> String {
+        guard let resolved = realpath(root, nil) else { throw FileError(errno: errno, operation: "find", path: root) }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Makes a file with these bytes under a new name.
+    func publish(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
+        let upload = try MountUpload(path, self)
+        defer { upload.discard() }
+        try upload.write(bytes)
+        try upload.finish()
     }
 
     /// Tries once more when the server says that what was open is no longer what it was.

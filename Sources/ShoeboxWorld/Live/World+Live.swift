@@ -1,13 +1,22 @@
+internal import CFileSystem
 internal import Glibc
 
 extension World {
     /// The real world: this machine's files, clocks and randomness. Paths are absolute; nothing is touched yet.
+    ///
+    /// The container is reached through processes of their own if `mountHelper` is the path of an executable that becomes
+    /// one, else by threads, which on some mounts keep this process from ending.
     public static func live(
-        library: String, shared: String, container: String, modes: MountModes = .group, deadlineSeconds: Double = 20
+        library: String, shared: String, container: String, modes: MountModes = .group, mountHelper: String? = nil
     ) -> World {
-        World(
-            library: LiveFileSystem(root: library), shared: LiveFileSystem(root: shared),
-            mount: LiveMount(root: container, modes: modes, deadlineSeconds: deadlineSeconds),
+        let mount: any Mount =
+            if let mountHelper {
+                ProcessMount(root: container, modes: modes, executable: mountHelper)
+            } else {
+                LiveMount(root: container, modes: modes)
+            }
+        return World(
+            library: LiveFileSystem(root: library), shared: LiveFileSystem(root: shared), mount: mount,
             nowMilliseconds: LiveWorld.nowMilliseconds, uptimeMilliseconds: LiveWorld.uptimeMilliseconds,
             bootID: LiveWorld.bootID(), randomBytes: LiveWorld.randomBytes)
     }

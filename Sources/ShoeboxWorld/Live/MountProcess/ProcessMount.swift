@@ -1,0 +1,253 @@
+internal import Glibc
+internal import Synchronization
+
+/// A directory on any mount as a container, reached through helper processes.
+///
+/// On some mounts not even SIGKILL ends a call whose server is gone, and a process with such a call in it does not end
+/// either. So each call is made by a helper, which holds no lock, no database and no descriptor of this process; a call
+/// that overstays its deadline throws `.timedOut`. While it goes on, all calls throw `.offline` at once; when it ends,
+/// or `probeSeconds` later, with a new helper, it is tried again. Otherwise as `LiveMount`.
+public final class ProcessMount: Mount {
+    private struct State {
+        var idle: [MountConnection] = []
+        /// Helpers whose call overstayed, the oldest first.
+        var stuck: [MountConnection] = []
+        /// When the last of them was given up.
+        var stuckAt = 0.0
+        /// Which directory the root was when it was last known to be the right one.
+        var known: RootIdentity?
+    }
+
+    /// The absolute path of the container.
+    public let root: String
+    private let modes: MountModes
+    private let executable: String
+    private let deadlineSeconds: Double
+    private let synchronizeSeconds: Double
+    private let state = Mutex(State())
+
+    /// After how long a mount that hangs is tried with another helper.
+    private static let probeSeconds = 30.0
+    /// How many helpers may hang at once.
+    private static let stuckMax = 3
+    private static let pieceBytes = 262_144
+    private static let readBytesMax = 8 << 20
+
+    /// The container at an absolute path. Touches nothing yet: the first call sees whether it is there.
+    ///
+    /// `executable` becomes a helper when it is started with `MountHelper.argument`. `synchronizeSeconds` is the deadline
+    /// of what waits for a disk.
+    public init(
+        root: String, modes: MountModes = .group, executable: String, deadlineSeconds: Double = 20,
+        synchronizeSeconds: Double = 120
+    ) {
+        self.root = root
+        self.modes = modes
+        self.executable = executable
+        self.deadlineSeconds = deadlineSeconds
+        self.synchronizeSeconds = synchronizeSeconds
+    }
+
+    /// As `Mount` says.
+    public func list(_ directory: MountPath) throws(FileError) -> [String] {
+        guard case .names(let names) = try call(.list(directory), "list", directory) else {
+            throw misunderstood("list", directory)
+        }
+        return names
+    }
+
+    /// As `Mount` says.
+    public func read(_ path: MountPath, from offset: UInt64, maxBytes: Int) throws(FileError) -> [UInt8] {
+        var result: [UInt8] = []
+        while result.count < maxBytes {
+            let (position, overflow) = offset.addingReportingOverflow(UInt64(result.count))
+            if overflow { break }
+            let step = min(Self.readBytesMax, maxBytes - result.count)
+            let request = MountRequest.read(path, offset: position, maxBytes: UInt32(step))
+            guard case .bytes(let piece) = try call(request, "read", path) else { throw misunderstood("read", path) }
+            if result.isEmpty { result = piece } else { result += piece }
+            if piece.count < step { break }
+        }
+        return result
+    }
+
+    /// As `Mount` says.
+    public func publish(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
+        _ = try call(.publish(path, bytes), "write", path)
+    }
+
+    /// As `Mount` says. Bytes are on their way while the next ones are made.
+    public func publish(
+        _ path: MountPath, writing body: ((_ chunk: [UInt8]) throws -> Void) throws -> Void
+    ) throws {
+        let connection = try acquire("write", path)
+        defer { release(connection) }
+        _ = try exchange(connection, .begin(path), "write", path)
+        do {
+            var pending: [UInt8] = []
+            func flush() throws(FileError) {
+                let piece = pending
+                pending = []
+                try put(piece, on: connection, path)
+            }
+            try body { chunk in
+                pending += chunk
+                if pending.count >= Self.pieceBytes { try flush() }
+            }
+            if !pending.isEmpty { try flush() }
+        } catch {
+            discard(on: connection)
+            throw error
+        }
+        _ = try exchange(connection, .finish, "write", path, deadline: synchronizeSeconds)
+    }
+
+    /// As `Mount` says.
+    public func append(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
+        _ = try call(.append(path, bytes), "append to", path)
+    }
+
+    /// As `Mount` says.
+    public func remove(_ path: MountPath) throws(FileError) { _ = try call(.remove(path), "remove", path) }
+
+    /// As `Mount` says.
+    public func makeDirectory(_ path: MountPath) throws(FileError) {
+        _ = try call(.makeDirectory(path), "create", path)
+    }
+
+    /// As `Mount` says.
+    public func synchronize() throws(FileError) {
+        _ = try call(.synchronize, "sync", .root, deadline: synchronizeSeconds)
+    }
+
+    /// The container's path with its links followed.
+    public func resolvedRoot() throws(FileError) -> String {
+        guard case .names(let names) = try call(.resolve, "find", .root), let path = names.first else {
+            throw misunderstood("find", .root)
+        }
+        return path
+    }
+
+    /// The helpers that are waiting for a call now; for tests.
+    package var idleProcesses: [Int32] { state.withLock { $0.idle.map(\.process) } }
+
+    // MARK: Calls
+
+    private func call(
+        _ request: MountRequest, _ operation: String, _ path: MountPath, deadline: Double? = nil
+    ) throws(FileError) -> MountAnswer {
+        let connection = try acquire(operation, path)
+        defer { release(connection) }
+        return try exchange(connection, request, operation, path, deadline: deadline)
+    }
+
+    /// Sends a request and waits for its answer. A connection that has none in time is given up.
+    private func exchange(
+        _ connection: MountConnection, _ request: MountRequest, _ operation: String, _ path: MountPath,
+        deadline: Double? = nil
+    ) throws(FileError) -> MountAnswer {
+        let seconds = deadline ?? deadlineSeconds
+        let reply: MountReply
+        do throws(MountConnection.Failure) {
+            let end = MountConnection.now + seconds
+            try connection.send(request, until: end)
+            reply = try connection.receive(until: end)
+        } catch {
+            throw given(up: connection, error, seconds, operation, path)
+        }
+        if let known = reply.known { state.withLock { $0.known = known } }
+        if case .failure(let error) = reply.answer { throw error }
+        return reply.answer
+    }
+
+    /// Sends the next bytes of an upload; what failed before is thrown as soon as it is known.
+    private func put(_ bytes: [UInt8], on connection: MountConnection, _ path: MountPath) throws(FileError) {
+        let reply: MountReply
+        do throws(MountConnection.Failure) {
+            let end = MountConnection.now + deadlineSeconds
+            try connection.send(.write(bytes), until: end)
+            guard connection.hasNews else { return }
+            reply = try connection.receive(until: end)
+        } catch {
+            throw given(up: connection, error, deadlineSeconds, "write", path)
+        }
+        guard case .failure(let error) = reply.answer else { throw misunderstood("write", path) }
+        connection.isUploadOver = true
+        throw error
+    }
+
+    /// Removes what an upload has written; nobody waits for it longer than a moment, as the mount may be what failed.
+    private func discard(on connection: MountConnection) {
+        guard connection.isUsable, !connection.isUploadOver else { return }
+        do throws(MountConnection.Failure) {
+            let end = MountConnection.now + deadlineSeconds
+            try connection.send(.discard, until: end)
+            // The answer to a piece that failed may come before the answer to this.
+            if case .failure = try connection.receive(until: end).answer { _ = try connection.receive(until: end) }
+        } catch {
+            _ = given(up: connection, error, deadlineSeconds, "write", .root)
+        }
+    }
+
+    // MARK: Helpers
+
+    private func acquire(_ operation: String, _ path: MountPath) throws(FileError) -> MountConnection {
+        let (found, known, isHung) = state.withLock { state -> (MountConnection?, RootIdentity?, Bool) in
+            // One whose call came back after all, or that has ended: the mount answers again.
+            state.stuck.removeAll { $0.hasNews }
+            state.idle.removeAll { $0.hasNews }
+            if !state.stuck.isEmpty {
+                let isSoon = MountConnection.now - state.stuckAt < Self.probeSeconds
+                if isSoon || state.stuck.count >= Self.stuckMax { return (nil, nil, true) }
+                // Where a signal ends a call, this makes room for the next one.
+                for connection in state.stuck { connection.kill() }
+            }
+            return (state.idle.popLast(), state.known, false)
+        }
+        guard !isHung else {
+            throw FileError(
+                code: .offline, operation: operation, path: shown(path),
+                reason: "the mount does not answer; earlier calls on it are still waiting")
+        }
+        if let found { return found }
+        let connection = try MountConnection(executable: executable)
+        _ = try exchange(connection, .open(root: root, modes: modes, known: known), operation, path)
+        return connection
+    }
+
+    private func release(_ connection: MountConnection) {
+        guard connection.isUsable else { return }
+        connection.isUploadOver = false
+        state.withLock { $0.idle.append(connection) }
+    }
+
+    private func given(
+        up connection: MountConnection, _ failure: MountConnection.Failure, _ seconds: Double, _ operation: String,
+        _ path: MountPath
+    ) -> FileError {
+        connection.isUsable = false
+        switch failure {
+        case .timedOut:
+            state.withLock { state in
+                state.stuck.append(connection)
+                state.stuckAt = MountConnection.now
+            }
+            return FileError(
+                code: .timedOut, operation: operation, path: shown(path),
+                reason: "no answer within \(Int(seconds.rounded(.up))) seconds")
+        case .broken:
+            return FileError(
+                code: .inputOutput, operation: operation, path: shown(path),
+                reason: "the process that makes calls on the mount has ended")
+        }
+    }
+
+    private func misunderstood(_ operation: String, _ path: MountPath) -> FileError {
+        FileError(
+            code: .inputOutput, operation: operation, path: shown(path), reason: "the answer is no answer to that")
+    }
+
+    private func shown(_ path: MountPath) -> String {
+        path.components.isEmpty ? root : root + "/" + path.description
+    }
+}
