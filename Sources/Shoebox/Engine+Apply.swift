@@ -375,7 +375,7 @@ extension Engine {
             try report(
                 "contentDamaged", path: shown, zone: id.zone,
                 "The content of '\(shown)' in the container is not what it must be: \(error.reason).",
-                "Nothing was replaced by it. Restore the file in the cloud folder from a backup, or ask whoever has the photo to copy it into the share again."
+                "Nothing was replaced by it. Whoever has the photo uploads it again by itself, when their shoebox runs; else restore the file in the cloud folder from a backup."
             )
         } else if error.code == .full {
             try report(

@@ -81,8 +81,12 @@ extension Engine {
                         code: .absent, operation: "download", path: state?.fileName?.description ?? "",
                         reason: "its content has not been published yet")
                 }
-                do { try AssetStore(mount: world.mount).download(asset, into: take) } catch let error as CloudError {
+                do {
+                    try AssetStore(mount: world.mount).download(asset, into: take)
+                    try want(nil, hash, in: id.zone)
+                } catch let error as CloudError {
                     if error.code == .damaged { damagedAssets.insert(hash) }
+                    try noteUnread(asset, error, in: id.zone)
                     throw FileError(
                         code: error.code == .damaged ? .contentDamaged : .absent, operation: "download",
                         path: state?.fileName?.description ?? "", reason: error.description)

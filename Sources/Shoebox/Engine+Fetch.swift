@@ -38,10 +38,17 @@ extension Engine {
         try readNewerControl(id, folder: folder, heads: heads)
         try judgeControlsOfOthers(id, folder: folder, heads: heads)
         try obeyControl(id)
+        try keepControlFiles(of: id, folder: folder)
+        try answerWanted(id, heads: heads)
         guard let zone = zones[id], [.active, .leaveOffered].contains(zone.row.state) else { return 0 }
         var count = 0
         for peer in try store.read({ db in try db.peers(of: id) }) {
-            guard let head = heads[peer.replica], head.last != peer.applied else { continue }
+            guard let head = heads[peer.replica] else { continue }
+            guard head.last != peer.applied else {
+                // Also after the mount had been put back and what it lost was published again.
+                try clearProblems("segmentDamaged", in: id, below: "/log/\(peer.replica)")
+                continue
+            }
             // The own chain is read only after the local state of the zone was forgotten.
             guard peer.replica != replica || head.last.sequence > peer.applied.sequence else { continue }
             guard try isKnown(head, in: zone) else { continue }
@@ -94,6 +101,8 @@ extension Engine {
                     error.remedy)
                 continue
             }
+            // The mount may have been put back: look whether the own head is still what it was.
+            if reading.isShorter { ownHeadsWritten[id] = nil }
             guard let newest = reading.newest else {
                 for problem in reading.problems where problem.code != .notYet {
                     try report("headDamaged", path: problem.path, zone: id, problem.description, problem.remedy)

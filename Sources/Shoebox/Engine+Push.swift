@@ -65,7 +65,7 @@ extension Engine {
         vector[replica] = row.last.sequence > 0 ? row.last : nil
         let content = HeadContent(
             last: row.last, control: ControlVersion(version: row.controlVersion, hash: row.controlHash),
-            wallMilliseconds: world.nowMilliseconds(), vector: vector)
+            wallMilliseconds: world.nowMilliseconds(), vector: vector, wanted: wanted(in: row.id))
         let cursor = row.headCursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
         let written = try folder.appendHead(content, identity: identity, cursor: cursor)
         try store.write { db in
@@ -77,7 +77,7 @@ extension Engine {
             try db.setPeer(
                 PeerRow(replica: replica, account: account, head: row.last, applied: row.last), in: row.id)
         }
-        ownHeadsWritten.insert(row.id)
+        ownHeadsWritten[row.id] = world.uptimeMilliseconds()
     }
 
     /// Turns pending changes of a zone into segments, kept in the local database before anything is published, so that
@@ -192,13 +192,18 @@ extension Engine {
         _ asset: AssetReference, uploaded: inout [Digest32: AssetReference]
     ) throws -> AssetReference? {
         if let known = uploaded[asset.contentHash] { return known }
-        if let known = try store.read({ db in try db.asset(asset.contentHash) }) { return known }
+        if !damagedAssets.contains(asset.contentHash),
+            let known = try store.read({ db in try db.asset(asset.contentHash) })
+        {
+            return known
+        }
         for source in try localSources(of: asset.contentHash) {
             do {
                 let located = try AssetStore(mount: world.mount).upload(
                     from: source.file, size: asset.size, contentHash: asset.contentHash, identity: identity,
                     randomBytes: world.randomBytes)
                 uploaded[asset.contentHash] = located
+                damagedAssets.remove(asset.contentHash)
                 return located
             } catch let error as CloudError where error.code == .changedWhileReading { continue } catch let error
                 as FileError
@@ -219,7 +224,8 @@ extension Engine {
         guard let cursorData = zone.row.headCursor,
             let cursor = HeadCursor(String(decoding: cursorData, as: UTF8.self))
         else { return true }
-        guard zone.row.isHeadDirty || !ownHeadsWritten.contains(zone.id) else { return true }
+        let now = world.uptimeMilliseconds()
+        if !zone.row.isHeadDirty, let written = ownHeadsWritten[zone.id], now < written + 600_000 { return true }
         let reading = try zoneFolder(zone.id).readHead(replica, from: cursor)
         if let newest = reading.newest, newest.last != zone.row.last {
             let outbox = try store.read { db in try db.outbox(of: zone.id) }
@@ -228,6 +234,8 @@ extension Engine {
             try becomeNewReplica(after: zone)
             return false
         }
+        if reading.isShorter { try offerAgain(zone) }
+        ownHeadsWritten[zone.id] = now
         return true
     }
 

@@ -75,6 +75,8 @@ extension Engine {
                 try self.setFields([.caption: .text(text)], on: id, writer: &writer)
             }
         case .confirmDeletions: try confirmDeletions()
+        case .repair(let zones, let assets, let files): try repair(zones: zones, assets: assets, files: files)
+        case .recreateContainer: try recreateContainer()
         case .restoreTrash(let paths): try restoreFromTrash(paths)
         case .restoreContent(let path): try restoreContent(path)
         case .restoreShare(let share): try restoreShare(try zoneNamed(share, mine: nil))
@@ -151,7 +153,7 @@ extension Engine {
 
     /// Marks a file as showing nothing of its record, so that applying puts the record's content there; what the file
     /// holds now goes to the trash.
-    private func restoreContent(_ reference: PathReference) throws -> Reply {
+    func restoreContent(_ reference: PathReference) throws -> Reply {
         let id = try record(at: reference)
         guard let path = reference.path, let entry = try files(reference.root).entry(at: path), entry.kind == .file
         else {

@@ -41,8 +41,18 @@ public final class Engine {
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
     /// The serial of each replica's head whose control was looked at.
     var judgedHeads: [ReplicaID: UInt64] = [:]
-    /// Zones whose own head this process has written: nobody else does, so it need not be read again.
-    var ownHeadsWritten: Set<ZoneID> = []
+    /// When the own head of each zone was last written, or read and found as it was written (uptime): nobody else writes
+    /// it, so it is read again only now and then, in case that the mount lost it.
+    var ownHeadsWritten: [ZoneID: UInt64] = [:]
+    /// Contents that could not be read in the container, by zone, with where they should be: what the own heads ask for.
+    var wantedAssets: [ZoneID: [Digest32: String]] = [:]
+    /// Since when an asset that should be there has not been seen (uptime).
+    var absentAssets: [String: UInt64] = [:]
+    /// When an asset that others asked for was last looked at (uptime), and the heads that were answered, by serial.
+    var answeredAssets: [String: UInt64] = [:]
+    var answeredHeads: [ReplicaID: UInt64] = [:]
+    /// The control of each zone whose file is kept, in case that the mount loses it.
+    var keptControls: [ZoneID: Digest32] = [:]
     /// Watched folders that were brought in step with the base tree after this process started.
     var recovered: Set<RootKind> = []
     /// Contents whose asset turned out to be damaged.

@@ -33,6 +33,8 @@ public struct EngineSettings: Sendable {
     public var trashBytesMax: UInt64?
     /// When sidecars are written.
     public var sidecars: SidecarPolicy = .whenNeeded
+    /// Whether a container that is made anew is for everybody on the machines, not for its folder's group.
+    public var isOpen = false
     /// How many zones an account may make.
     public var zonesMax: Int = 200
     /// How long a read-only file must be left alone before the original comes back.

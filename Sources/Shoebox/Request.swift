@@ -29,6 +29,14 @@ public struct PathReference: Hashable, Sendable, Codable {
 
 extension RootKind: Codable {}
 
+/// An asset of a zone that is absent or damaged.
+public struct DamagedAsset: Hashable, Sendable, Codable {
+    /// The zone.
+    public var zone: String
+    /// Where it should be, below `assets/`.
+    public var location: String
+}
+
 /// Something that a person asks the engine to do. A command leaves it in the local database; whoever runs the engine,
 /// the daemon or the command itself, does it and leaves a reply.
 public enum Request: Sendable, Codable {
@@ -66,6 +74,11 @@ public enum Request: Sendable, Codable {
     case caption(path: PathReference, text: String)
     /// Lets deletions go on that were held back because they were so many.
     case confirmDeletions
+    /// Publishes again what of some zones is gone from the container, uploads assets again, and puts damaged files of the
+    /// watched folders right.
+    case repair(zones: [String], assets: [DamagedAsset], files: [PathReference])
+    /// Makes the container anew, under its old id, where it is gone as a whole.
+    case recreateContainer
     /// Brings back what is in the trash from these paths, or from below them; everything for none.
     case restoreTrash(paths: [PathReference])
     /// Brings back the folder of a share that was deleted as a whole.

@@ -66,6 +66,39 @@ public struct AssetStore: Sendable {
         throw .damaged("Every name tried for an asset is taken.", path: "assets/\(hex.prefix(2))")
     }
 
+    /// Seals a content again under the name and the key that a reference has, where its file is gone from the container.
+    /// A file that is there already is left as it is.
+    ///
+    /// - Throws: as `upload`.
+    public func publish(
+        _ reference: AssetReference, from file: any ReadableFile, randomBytes: (Int) -> [UInt8]
+    ) throws(CloudError) {
+        let prefix = randomBytes(7)
+        guard let path = reference.location.flatMap(Self.path), reference.key.count == 32, prefix.count == 7 else {
+            throw .invalid("The reference has no place, or no key.")
+        }
+        // Two files under one key differ in their prefix, so no nonce is used twice.
+        let format = AssetFormat(key: reference.key, prefix: prefix)
+        do {
+            try access.mount.publish(path) { write in
+                try Self.seal(
+                    file, size: reference.size, contentHash: reference.contentHash, format: format, write: write)
+            }
+        } catch let error as CloudError {
+            throw error
+        } catch let error as FileError {
+            if error.code != .exists { throw CloudError(error) }
+        } catch {
+            throw .invalid("Uploading failed: \(error).")
+        }
+    }
+
+    /// The names of the assets that are seen in the directory of a location; the listing may be old.
+    public func names(besides location: String) throws(CloudError) -> Set<String> {
+        guard let path = Self.path(location) else { return [] }
+        return Set(try access.list(path.parent))
+    }
+
     private static func seal(
         _ file: any ReadableFile, size: UInt64, contentHash: Digest32, format: AssetFormat,
         write: ([UInt8]) throws -> Void

@@ -95,7 +95,7 @@ public struct CloudError: Error, Hashable, Sendable, CustomStringConvertible {
         CloudError(
             code: .damaged, message: message,
             remedy:
-                "Everything else goes on; 'shoebox verify' names all damage. Restore the file from a backup of the mount.",
+                "Everything else goes on; 'shoebox verify' names all damage, and with '--repair' mends what this device has.",
             path: path)
     }
 

@@ -32,11 +32,14 @@ public struct Container: Sendable {
     }
 
     /// Makes a container in an existing directory; `.containerExists` if there is one.
+    ///
+    /// - Parameter wanted: the id of a container that is lost and made anew; nil for a new one.
     public static func create(
-        mount: any Mount, mode: Mode = .group, nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
+        mount: any Mount, mode: Mode = .group, id wanted: String? = nil, nowMilliseconds: UInt64,
+        randomBytes: (Int) -> [UInt8]
     ) throws(CloudError) -> Container {
         let access = MountAccess(mount: mount)
-        let id = encodeHex(randomBytes(16))
+        let id = wanted ?? encodeHex(randomBytes(16))
         guard isID(id) else { throw .invalid("The random source gives the wrong number of bytes.") }
         let exists = CloudError(
             code: .containerExists, message: "There is a container in this directory already.",

@@ -39,11 +39,15 @@ public struct HeadContent: Hashable, Sendable {
     public var wallMilliseconds: UInt64
     /// What was applied of each replica.
     public var vector: [ReplicaID: Position]
+    /// Locations of assets that the writer found absent or damaged, sorted; at most `wantedMax`.
+    public var wanted: [String] = []
+    /// The most assets that a head asks for at a time.
+    public static let wantedMax = 64
 
     /// Content from its parts.
     public init(
         last: Position, floor: UInt64 = 1, control: ControlVersion? = nil, statement: Position? = nil,
-        wallMilliseconds: UInt64, vector: [ReplicaID: Position] = [:]
+        wallMilliseconds: UInt64, vector: [ReplicaID: Position] = [:], wanted: [String] = []
     ) {
         self.last = last
         self.floor = floor
@@ -51,6 +55,7 @@ public struct HeadContent: Hashable, Sendable {
         self.statement = statement
         self.wallMilliseconds = wallMilliseconds
         self.vector = vector
+        self.wanted = wanted
     }
 }
 
@@ -196,7 +201,8 @@ extension HeadRecord {
             last: try wire.last.position("head.last"), floor: wire.floor,
             control: control.map { ControlVersion(version: $0.sequence, hash: $0.hash) },
             statement: wire.hasStatement ? try wire.statement.position("head.statement") : nil,
-            wallMilliseconds: wire.wallMilliseconds, vector: vector)
+            wallMilliseconds: wire.wallMilliseconds, vector: vector,
+            wanted: wire.wanted.prefix(HeadContent.wantedMax).filter(AssetStore.locationIsValid))
         guard (content.last.sequence == 0) == (content.last == .start) else {
             throw .damaged("A head names a segment 0.")
         }
@@ -231,6 +237,7 @@ extension HeadRecord {
             return entry
         }
         wire.nextFile = nextFile
+        wire.wanted = content.wanted.sorted().prefix(HeadContent.wantedMax).map { $0 }
         return wire
     }
 }

@@ -232,6 +232,25 @@ extension ZoneFolder {
         }
     }
 
+    /// The bytes of a version's file, which are what its name says; nil if it isn't seen.
+    public func controlBytes(_ version: ControlVersion) throws(CloudError) -> [UInt8]? {
+        guard
+            let bytes = try access.readKnown(
+                path("control", version.description), maxBytes: ControlFile.bytesMax),
+            sha256(bytes) == version.hash
+        else { return nil }
+        return bytes
+    }
+
+    /// The names of the controls that are seen; the listing may be old.
+    public func controlNames() throws(CloudError) -> Set<String> { Set(try access.list(path("control"))) }
+
+    /// Publishes a control again that the container has lost, byte for byte.
+    public func publishControl(_ bytes: [UInt8], again version: ControlVersion) throws(CloudError) {
+        guard sha256(bytes) == version.hash else { throw .invalid("The bytes are not those of the control.") }
+        try access.publish(path("control", version.description), bytes)
+    }
+
     /// The envelope of a version, its name checked against its bytes.
     private func envelope(_ version: ControlVersion) throws(CloudError) -> ControlFile {
         let path = path("control", version.description)

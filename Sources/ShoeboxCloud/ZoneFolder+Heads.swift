@@ -7,6 +7,9 @@ public struct HeadReading: Hashable, Sendable {
     public var newest: HeadRecord?
     /// Where to read on; store it together with what `newest` led to.
     public var cursor: HeadCursor
+    /// Whether the file has less than was read of it before, or is gone: the mount was put back to an older state, or
+    /// shows one.
+    public var isShorter = false
     /// What is wrong with the file; `.notYet` when its author isn't seen yet, and the cursor stays then.
     public var problems: [CloudError]
 }
@@ -40,7 +43,7 @@ extension ZoneFolder {
         var reading = HeadReading(newest: nil, cursor: cursor, problems: [])
         // Bounded: a chain of files that points on and on is left for the next poll.
         for _ in 0..<64 {
-            guard let bytes = try news(replica, &reading.cursor), !bytes.isEmpty else { return reading }
+            guard let bytes = try news(replica, &reading), !bytes.isEmpty else { return reading }
             let path = headPath(replica, reading.cursor.file)
             let (records, done, skipped) = HeadFormat.scan(bytes)
             if skipped > 0 {
@@ -86,19 +89,28 @@ extension ZoneFolder {
     ///
     /// The block before the cursor is read along: where even that is gone, the file is an older one (a restored mount),
     /// and is read from its start.
-    private func news(_ replica: ReplicaID, _ cursor: inout HeadCursor) throws(CloudError) -> [UInt8]? {
-        let path = headPath(replica, cursor.file)
+    private func news(_ replica: ReplicaID, _ reading: inout HeadReading) throws(CloudError) -> [UInt8]? {
+        let path = headPath(replica, reading.cursor.file)
         let block = Int(HeadFormat.block)
-        if cursor.offset >= HeadFormat.block {
-            let from = cursor.offset - HeadFormat.block
-            guard let bytes = try access.read(path, from: from, maxBytes: Self.readBytesMax + block) else { return nil }
-            if bytes.count >= block { return Array(bytes[block...]) }
-            cursor.offset = 0
+        if reading.cursor.offset >= HeadFormat.block {
+            let from = reading.cursor.offset - HeadFormat.block
+            let bytes = try access.read(path, from: from, maxBytes: Self.readBytesMax + block)
+            if let bytes, bytes.count >= block { return Array(bytes[block...]) }
+            reading.cursor.offset = 0
+            reading.isShorter = true
         }
         if let bytes = try access.read(path, from: 0, maxBytes: Self.readBytesMax) { return bytes }
         _ = try access.list(path.parent)
         return try access.read(path, from: 0, maxBytes: Self.readBytesMax)
     }
+
+    /// The names of a replica's segments that are seen; the listing may be old.
+    public func segmentNames(of replica: ReplicaID) throws(CloudError) -> Set<String> {
+        Set(try access.list(path("log", replica.description)))
+    }
+
+    /// The name of a segment's file in its replica's directory.
+    public static func segmentName(_ position: Position) -> String { numberedName(position.sequence, position.hash) }
 
     /// Appends a record to the identity's own head: durable when it returns.
     ///

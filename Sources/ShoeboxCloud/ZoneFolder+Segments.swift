@@ -44,6 +44,22 @@ extension ZoneFolder {
         try access.publish(segmentPath(replica, position), bytes)
     }
 
+    /// Whether an own segment's file holds what its name says; false where it isn't seen.
+    public func isWhole(_ position: Position, replica: ReplicaID) throws(CloudError) -> Bool {
+        let path = segmentPath(replica, position)
+        do throws(CloudError) {
+            return try access.readKnown(path, maxBytes: SegmentCoder.bytesMax).map(sha256) == position.hash
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return false
+        }
+    }
+
+    /// Removes an own segment's damaged file, to be published again with the right bytes.
+    public func removeSegment(_ position: Position, replica: ReplicaID) throws(CloudError) {
+        do { try access.mount.remove(segmentPath(replica, position)) } catch { throw CloudError(error) }
+    }
+
     /// Reads a replica's chain from a position, exclusive, to its head's.
     ///
     /// - Parameters:

@@ -181,6 +181,22 @@ extension Database {
         try execute(sql: "UPDATE consumer SET token = min(token, ?) WHERE name = 'tags'", arguments: [oldest - 1])
     }
 
+    /// The references to an asset in a zone, each with the record whose content it is; of what counts only.
+    public func references(
+        toAsset location: String, in zone: ZoneID
+    ) throws -> [(record: RecordName, asset: AssetReference)] {
+        let payloads = try Data.fetchAll(
+            self,
+            sql: "SELECT payload FROM change WHERE zone = ? AND state < 2 AND instr(payload, CAST(? AS BLOB)) > 0",
+            arguments: [zone.data, location])
+        return payloads.compactMap { payload in
+            guard let change = try? ChangeCoder.decode(Array(payload)), case .set(let fields) = change.action,
+                let asset = fields[.content]?.asset, asset.location == location
+            else { return nil }
+            return (change.record, asset)
+        }
+    }
+
     /// Changes after a history token, oldest first.
     public func history(after token: Int64, limit: Int) throws -> [StoredChange] {
         try Row.fetchAll(
@@ -216,7 +232,9 @@ extension Database {
         try execute(
             sql: """
                 UPDATE change SET state = 0, sequence = 0 WHERE state = 1 AND sender = ?1 AND EXISTS
-                    (SELECT 1 FROM outbox WHERE outbox.zone = change.zone AND outbox.sequence = change.sequence)
+                    (SELECT 1 FROM outbox WHERE outbox.zone = change.zone AND outbox.sequence = change.sequence
+                        AND outbox.sequence > coalesce(
+                            (SELECT sequence FROM published WHERE published.zone = outbox.zone), 0))
                 """, arguments: [old.data])
         let pushed =
             try Int64.fetchOne(
@@ -255,7 +273,9 @@ extension Database {
             zone.headCursor = nil
             zone.isHeadDirty = true
             try setZone(zone)
-            try execute(sql: "DELETE FROM outbox WHERE zone = ?", arguments: [zone.id.data])
+            for table in ["outbox", "published"] {
+                try execute(sql: "DELETE FROM \(table) WHERE zone = ?", arguments: [zone.id.data])
+            }
         }
     }
 }

@@ -145,7 +145,10 @@ extension Database {
 
     /// Forgets a zone's records, changes and positions; the row itself stays, so that it is not taken for a new one.
     public func forgetRecords(of zone: ZoneID) throws {
-        for table in ["change", "record", "base", "sidecar", "sidecarState", "peer", "staged", "outbox", "intent"] {
+        for table in [
+            "change", "record", "base", "sidecar", "sidecarState", "peer", "staged", "outbox", "published", "intent",
+            "keptControl",
+        ] {
             try execute(sql: "DELETE FROM \(table) WHERE zone = ?", arguments: [zone.data])
         }
     }
@@ -191,6 +194,13 @@ extension Database {
     }
 }
 
+extension Row {
+    /// The columns `sequence` and `hash`.
+    fileprivate var position: Position {
+        Position(sequence: UInt64(bitPattern: self["sequence"]), hash: digest("hash") ?? Position.start.hash)
+    }
+}
+
 /// A part of a transaction that did not arrive whole yet.
 public struct StagedPart: Sendable {
     /// The transaction.
@@ -230,14 +240,44 @@ extension Database {
 
     /// Segments that were built, and perhaps published, but not named by the own head yet.
     public func outbox(of zone: ZoneID) throws -> [(position: Position, bytes: [UInt8])] {
-        try Row.fetchAll(self, sql: "SELECT * FROM outbox WHERE zone = ? ORDER BY sequence", arguments: [zone.data])
-            .map { row in
-                (
-                    Position(
-                        sequence: UInt64(bitPattern: row["sequence"]), hash: row.digest("hash") ?? Position.start.hash),
-                    row.bytes("bytes")
-                )
-            }
+        try Row.fetchAll(
+            self,
+            sql: """
+                SELECT * FROM outbox
+                WHERE zone = ?1 AND sequence > coalesce((SELECT sequence FROM published WHERE zone = ?1), 0)
+                ORDER BY sequence
+                """, arguments: [zone.data]
+        ).map { row in (row.position, row.bytes("bytes")) }
+    }
+
+    /// The own segments of a zone that are kept, in order, without their bytes.
+    public func keptSegments(of zone: ZoneID) throws -> [Position] {
+        try Row.fetchAll(
+            self, sql: "SELECT sequence, hash FROM outbox WHERE zone = ? ORDER BY sequence", arguments: [zone.data]
+        ).map(\.position)
+    }
+
+    /// The bytes of an own segment; nil if it is not kept.
+    public func keptSegment(_ position: Position, of zone: ZoneID) throws -> [UInt8]? {
+        try Row.fetchOne(
+            self, sql: "SELECT bytes FROM outbox WHERE zone = ? AND sequence = ? AND hash = ?",
+            arguments: [zone.data, Int64(bitPattern: position.sequence), position.hash.data]
+        ).map { $0.bytes("bytes") }
+    }
+
+    /// Keeps a control of a zone, byte for byte; `sequence` is its version.
+    public func keepControl(_ version: Position, bytes: [UInt8], of zone: ZoneID) throws {
+        try execute(
+            sql: "INSERT OR IGNORE INTO keptControl VALUES (?, ?, ?, ?)",
+            arguments: [zone.data, Int64(bitPattern: version.sequence), version.hash.data, Data(bytes)])
+    }
+
+    /// The controls of a zone that are kept, in order of their versions.
+    public func keptControls(of zone: ZoneID) throws -> [(version: Position, bytes: [UInt8])] {
+        try Row.fetchAll(
+            self, sql: "SELECT version AS sequence, hash, bytes FROM keptControl WHERE zone = ? ORDER BY version, hash",
+            arguments: [zone.data]
+        ).map { ($0.position, $0.bytes("bytes")) }
     }
 
     /// Keeps a segment until the own head names it.
@@ -247,10 +287,10 @@ extension Database {
             arguments: [zone.data, Int64(bitPattern: position.sequence), position.hash.data, Data(bytes)])
     }
 
-    /// Drops segments that the own head names now.
+    /// Notes that the own head names the segments up to a number. They are kept, in case that the mount loses them.
     public func clearOutbox(of zone: ZoneID, upTo sequence: UInt64) throws {
         try execute(
-            sql: "DELETE FROM outbox WHERE zone = ? AND sequence <= ?",
+            sql: "INSERT OR REPLACE INTO published VALUES (?, ?)",
             arguments: [zone.data, Int64(bitPattern: sequence)])
     }
 }

@@ -62,6 +62,7 @@ enum Schema {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in try db.execute(sql: version1) }
         migrator.registerMigration("glance") { db in try db.execute(sql: glance) }
+        migrator.registerMigration("kept files") { db in try db.execute(sql: keptFiles) }
         return migrator
     }
 
@@ -73,6 +74,16 @@ enum Schema {
         CREATE INDEX baseFolders ON base (root) WHERE kind = 1;
         CREATE INDEX sidecarStateByRecord ON sidecarState (zone, record);
         CREATE INDEX requestOpen ON request (id) WHERE result IS NULL;
+        """
+
+    /// What this replica would have to publish again if the mount lost it: own segments stay in `outbox`, with the number
+    /// up to which the own head names them in `published`; controls, whoever wrote them, byte for byte.
+    private static let keptFiles = """
+        CREATE TABLE published (zone BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE keptControl (
+            zone BLOB NOT NULL, version INTEGER NOT NULL, hash BLOB NOT NULL, bytes BLOB NOT NULL,
+            PRIMARY KEY (zone, version, hash)
+        );
         """
 
     private static let version1 = """

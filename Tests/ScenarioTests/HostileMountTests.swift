@@ -132,7 +132,10 @@ import Testing
         }
         try #require(whole.count == 2)
         try party.alice.machine.library.write("Summer/later.jpg", "later")
-        try party.village.pass(10)
+        // Carol, who would upload them again, is away.
+        var others = party.village
+        others.replicas = [party.alice, party.bob]
+        try others.pass(10)
         #expect(party.alice.tree(.library)["Summer/a.jpg"] == "aaa")
         #expect(party.bob.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
         #expect(party.alice.tree(.library)["Summer/hers.jpg"] == nil)

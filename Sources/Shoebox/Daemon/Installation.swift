@@ -59,6 +59,7 @@ public struct Installation: Sendable {
         settings.trashDays = configuration.trash.days
         settings.trashBytesMax = configuration.trash.bytesMax.map { UInt64(clamping: $0) }
         settings.sidecars = EngineSettings.SidecarPolicy(rawValue: configuration.sidecars.rawValue) ?? .whenNeeded
+        settings.isOpen = configuration.mode == .open
         settings.zonesMax = configuration.limits.zonesMax
         return settings
     }

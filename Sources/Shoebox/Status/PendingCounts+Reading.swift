@@ -21,6 +21,7 @@ extension PendingCounts {
             SELECT count(*) FROM zone CROSS JOIN outbox ON outbox.zone = zone.id
                 CROSS JOIN change INDEXED BY changeBySender ON change.zone = zone.id AND change.sender = ?3
                 AND change.sequence = outbox.sequence
+                AND outbox.sequence > coalesce((SELECT sequence FROM published WHERE published.zone = zone.id), 0)
             WHERE (?1 IS NULL OR zone.id = ?2) AND zone.state = 'active' AND change.state = 1
             """, [replica.data])
         fetch = try db.missingSegments(in: zone)

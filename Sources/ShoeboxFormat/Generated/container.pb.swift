@@ -600,6 +600,12 @@ package nonisolated struct WireHead: @unchecked Sendable {
     set {_uniqueStorage()._nextFile = newValue}
   }
 
+  /// assets that were found absent or damaged, sorted, at most 64
+  package var wanted: [String] {
+    get {_storage._wanted}
+    set {_uniqueStorage()._wanted = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1566,7 +1572,7 @@ nonisolated extension WireVectorEntry: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Head"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}replica\0\u{3}replica_nonce\0\u{1}account\0\u{1}device\0\u{1}serial\0\u{1}last\0\u{1}floor\0\u{1}snapshot\0\u{1}control\0\u{1}statement\0\u{3}wall_milliseconds\0\u{1}vector\0\u{3}next_file\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}replica\0\u{3}replica_nonce\0\u{1}account\0\u{1}device\0\u{1}serial\0\u{1}last\0\u{1}floor\0\u{1}snapshot\0\u{1}control\0\u{1}statement\0\u{3}wall_milliseconds\0\u{1}vector\0\u{3}next_file\0\u{1}wanted\0")
 
   fileprivate class _StorageClass {
     var _zone: Data = Data()
@@ -1583,6 +1589,7 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     var _wallMilliseconds: UInt64 = 0
     var _vector: [WireVectorEntry] = []
     var _nextFile: UInt64 = 0
+    var _wanted: [String] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1607,6 +1614,7 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       _wallMilliseconds = source._wallMilliseconds
       _vector = source._vector
       _nextFile = source._nextFile
+      _wanted = source._wanted
     }
   }
 
@@ -1639,6 +1647,7 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         case 12: try { try decoder.decodeSingularUInt64Field(value: &_storage._wallMilliseconds) }()
         case 13: try { try decoder.decodeRepeatedMessageField(value: &_storage._vector) }()
         case 14: try { try decoder.decodeSingularUInt64Field(value: &_storage._nextFile) }()
+        case 15: try { try decoder.decodeRepeatedStringField(value: &_storage._wanted) }()
         default: break
         }
       }
@@ -1693,6 +1702,9 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       if _storage._nextFile != 0 {
         try visitor.visitSingularUInt64Field(value: _storage._nextFile, fieldNumber: 14)
       }
+      if !_storage._wanted.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._wanted, fieldNumber: 15)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1716,6 +1728,7 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         if _storage._wallMilliseconds != rhs_storage._wallMilliseconds {return false}
         if _storage._vector != rhs_storage._vector {return false}
         if _storage._nextFile != rhs_storage._nextFile {return false}
+        if _storage._wanted != rhs_storage._wanted {return false}
         return true
       }
       if !storagesAreEqual {return false}

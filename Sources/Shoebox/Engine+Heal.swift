@@ -1,0 +1,275 @@
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// What the container has lost and this replica still has is offered again: always the same bytes under the same names,
+/// so that who had read them before notices nothing, and two who do it at once do no harm.
+extension Engine {
+    /// Publishes what a zone's folder lacks of the own account, of the controls that are known, and of the own segments;
+    /// then the contents that the watched folders have. The own head is written after it.
+    ///
+    /// - Parameter checksBytes: whether own segments that are there are read, and replaced if they are damaged.
+    func offerAgain(_ zone: ZoneInfo, checksBytes: Bool = false) throws {
+        log("the container lacks what was in '\(zone.control.title)' before; it is offered again")
+        let folder = zoneFolder(zone.id)
+        try directory.publish(identity)
+        let controls = try folder.controlNames()
+        for kept in try store.read({ db in try db.keptControls(of: zone.id) }) {
+            let version = ControlVersion(version: kept.version.sequence, hash: kept.version.hash)
+            guard !controls.contains(version.description) else { continue }
+            try folder.publishControl(kept.bytes, again: version)
+        }
+        let names = try folder.segmentNames(of: replica)
+        for position in try store.read({ db in try db.keptSegments(of: zone.id) })
+        where position.sequence <= zone.row.last.sequence {
+            if names.contains(ZoneFolder.segmentName(position)) {
+                guard checksBytes, try !folder.isWhole(position, replica: replica) else { continue }
+                try folder.removeSegment(position, replica: replica)
+            }
+            guard let bytes = try store.read({ db in try db.keptSegment(position, of: zone.id) }) else { continue }
+            try folder.publishSegment(bytes, at: position, replica: replica)
+        }
+        try offerContents(of: zone)
+        try world.mount.synchronize()
+        try markHeadDirty(zone.id)
+    }
+
+    /// Uploads the contents of a zone that this replica shows and whose assets are gone, each under its old name and key.
+    private func offerContents(of zone: ZoneInfo) throws {
+        let assets = AssetStore(mount: world.mount)
+        var names: [Substring: Set<String>] = [:]
+        for row in try store.read({ db in try db.base(in: zone.id) }) where row.kind == .file {
+            guard let state = try store.read({ db in try db.state(of: row.id) }), state.isLive else { continue }
+            for asset in state.fields[.content]?.values.compactMap(\.value.asset) ?? [] {
+                guard let location = asset.location, AssetStore.locationIsValid(location),
+                    let source = try localSources(of: asset.contentHash).first
+                else { continue }
+                let parts = location.split(separator: "/")
+                if names[parts[0]] == nil { names[parts[0]] = try assets.names(besides: location) }
+                guard names[parts[0]]?.contains(String(parts[1])) == false else { continue }
+                try publish(asset, from: source)
+            }
+        }
+    }
+
+    private func publish(_ asset: AssetReference, from source: LocalSource) throws {
+        do {
+            try AssetStore(mount: world.mount).publish(asset, from: source.file, randomBytes: world.randomBytes)
+            log("uploaded '\(source.name)' again")
+        } catch {
+            guard try Self.cloudError(error).code == .changedWhileReading else { throw error }
+        }
+    }
+
+    private func markHeadDirty(_ id: ZoneID) throws {
+        try store.write { db in
+            guard var row = try db.zone(id) else { return }
+            row.isHeadDirty = true
+            try db.setZone(row)
+        }
+        zones[id]?.row.isHeadDirty = true
+    }
+
+    /// Keeps the files of a zone's first and newest control, once for each, in case that the mount loses them.
+    func keepControlFiles(of id: ZoneID, folder: ZoneFolder) throws {
+        guard let row = zones[id]?.row, keptControls[id] != row.controlHash else { return }
+        let known = Set(try store.read { db in try db.keptControls(of: id) }.map(\.version.hash))
+        for version in [
+            ControlVersion(version: 1, hash: id.digest),
+            ControlVersion(version: row.controlVersion, hash: row.controlHash),
+        ] where !known.contains(version.hash) {
+            // Not seen now: tried again with the next poll.
+            guard let bytes = try folder.controlBytes(version) else { return }
+            let position = Position(sequence: version.version, hash: version.hash)
+            try store.write { db in try db.keepControl(position, bytes: bytes, of: id) }
+        }
+        keptControls[id] = row.controlHash
+    }
+
+    // MARK: Assets that others miss
+
+    /// What the own head in a zone asks for.
+    func wanted(in zone: ZoneID) -> [String] {
+        Array((wantedAssets[zone] ?? [:]).values.sorted().prefix(HeadContent.wantedMax))
+    }
+
+    /// Notes that a content is wanted in a zone, or with nil that it is not any more; the own head says so next.
+    func want(_ location: String?, _ hash: Digest32, in zone: ZoneID) throws {
+        guard wantedAssets[zone]?[hash] != location else { return }
+        wantedAssets[zone, default: [:]][hash] = location
+        try markHeadDirty(zone)
+    }
+
+    /// Notes that an asset could not be read: at once if it is damaged, after a minute if it is not seen, since listings
+    /// and look-ups may be old.
+    func noteUnread(_ asset: AssetReference, _ error: CloudError, in zone: ZoneID) throws {
+        guard let location = asset.location, AssetStore.locationIsValid(location) else { return }
+        if error.code == .notYet {
+            let now = world.uptimeMilliseconds()
+            let since = absentAssets[location] ?? now
+            absentAssets[location] = since
+            guard now - since >= 60_000 else { return }
+        } else if error.code != .damaged {
+            return
+        }
+        try want(location, asset.contentHash, in: zone)
+    }
+
+    /// Uploads what others ask for in their heads and this replica has: each at most once an hour.
+    func answerWanted(_ id: ZoneID, heads: [ReplicaID: HeadRecord]) throws {
+        guard let zone = zones[id], [.active, .leaveOffered].contains(zone.row.state) else { return }
+        let now = world.uptimeMilliseconds()
+        for head in heads.values.sorted(by: { $0.replica < $1.replica })
+        where head.replica != replica && !head.content.wanted.isEmpty && answeredHeads[head.replica] != head.serial {
+            guard zone.control.knows(head.account) else { continue }
+            for location in head.content.wanted where answeredAssets[location].map({ now >= $0 + 3_600_000 }) ?? true {
+                try mend(location, in: zone)
+                answeredAssets[location] = now
+            }
+            answeredHeads[head.replica] = head.serial
+        }
+    }
+
+    /// Uploads an asset of a zone again if it is absent or damaged and this replica has its bytes; whether it did.
+    ///
+    /// One that is absent gets its old name and key. A damaged one is left where it is, since no name is used twice: the
+    /// bytes get a new name, and who may write says so in the records.
+    @discardableResult
+    func mend(_ location: String, in zone: ZoneInfo) throws -> Bool {
+        let references = try store.read { db in try db.references(toAsset: location, in: zone.id) }
+        guard let asset = references.first?.asset else { return false }
+        let isAbsent: Bool
+        do {
+            try verifyAsset(asset)
+            return false
+        } catch {
+            let code = try Self.cloudError(error).code
+            guard code == .notYet || code == .damaged else { throw error }
+            isAbsent = code == .notYet
+        }
+        guard let source = try localSources(of: asset.contentHash).first else { return false }
+        if isAbsent {
+            try publish(asset, from: source)
+            try world.mount.synchronize()
+            return true
+        }
+        guard zone.mayWrite(account) else { return false }
+        let known = try store.read { db in try db.asset(asset.contentHash) }
+        var uploaded: [Digest32: AssetReference] = [:]
+        if known?.location == location { damagedAssets.insert(asset.contentHash) }
+        guard let fresh = try upload(asset, uploaded: &uploaded), fresh.location != location else { return false }
+        try store.write { db in
+            try db.setAsset(fresh)
+            var writer = try HistoryWriter(db, engine: self, author: "repair")
+            for record in Set(references.map(\.record)).sorted() {
+                try relocate(RecordID(zone: zone.id, name: record), from: location, to: fresh, db, &writer)
+            }
+            try writer.finish()
+        }
+        log("uploaded '\(source.name)' again under another name")
+        return true
+    }
+
+    /// Not with the type of its error: a compiler of today fails on it.
+    func verifyAsset(_ asset: AssetReference) throws { try AssetStore(mount: world.mount).verify(asset) }
+
+    /// Says where a record's content is now. No edit: it takes the place of the values that named the damaged file and of
+    /// nothing else, and revives nothing.
+    private func relocate(
+        _ id: RecordID, from location: String, to asset: AssetReference, _ db: Database, _ writer: inout HistoryWriter
+    ) throws {
+        guard let state = try db.state(of: id), state.isLive else { return }
+        let values = (state.fields[.content]?.values ?? []).filter { $0.value.asset?.location == location }
+        guard let newest = values.first else { return }
+        var context = VersionVector()
+        for value in values { context.insert(value.dot) }
+        let stamp = newest.timestamp
+        try writer.write(
+            id, type: state.type, .set([.content: .asset(asset)]), context: context, isDerived: true,
+            timestamp: HybridTimestamp(
+                wallMilliseconds: stamp.wallMilliseconds, counter: stamp.counter == .max ? .max : stamp.counter + 1,
+                replica: stamp.replica))
+    }
+
+    // MARK: Requests
+
+    /// Mends what a verification found; says how much was done.
+    func repair(zones wanted: [String], assets: [DamagedAsset], files references: [PathReference]) throws -> Reply {
+        var lines: [String] = []
+        var mended = 0
+        if !wanted.isEmpty || !assets.isEmpty { _ = try openContainer() }
+        for zone in zones.values.sorted(by: ZoneInfo.comesBefore) where wanted.contains(zone.id.description) {
+            try offerAgain(zone, checksBytes: true)
+            mended += 1
+        }
+        for item in assets {
+            guard let zone = zones.values.first(where: { $0.id.description == item.zone }) else { continue }
+            do {
+                if try mend(item.location, in: zone) { mended += 1 }
+            } catch {
+                let found = try Self.cloudError(error)
+                guard found.concernsOneZone else { throw error }
+                lines.append("assets/\(item.location): \(found.message)")
+            }
+        }
+        for reference in references {
+            do {
+                _ = try restoreContent(reference)
+                mended += 1
+            } catch {
+                guard let refusal = error as? RequestError else { throw error }
+                lines.append(refusal.message)
+            }
+        }
+        return Reply(lines: lines, values: ["mended": String(mended)])
+    }
+
+    /// Makes the container anew under its old id, in a folder that holds nothing but perhaps what is left of it. Every
+    /// device then offers again what it holds.
+    func recreateContainer() throws -> Reply {
+        guard let id = try store.read({ db in try db.metaText("container") }) else { throw offlineError }
+        let names = Set(try MountListing.names(world.mount))
+        guard !names.contains("container.json") else {
+            throw RequestError(
+                ExitCode.failed, "There is a container already.", "'shoebox verify --repair' mends what it lacks.")
+        }
+        let parts: Set<String> = ["accounts", "assets", "features", "zones"]
+        let isLeftover = !names.isEmpty && names.isSubset(of: parts) && hasOwnZone()
+        guard names.isEmpty || isLeftover else {
+            throw RequestError(
+                ExitCode.failed,
+                "The cloud folder holds something else: \(names.sorted().prefix(5).joined(separator: ", ")).",
+                "Check that the right folder is mounted. A container is made anew only in an empty folder.")
+        }
+        try remakeContainer(id)
+        ownHeadsWritten = [:]
+        return Reply(
+            lines: ["The container is there again, empty; every device that takes part offers again what it holds."],
+            values: ["container": id])
+    }
+
+    private func hasOwnZone() -> Bool {
+        guard let privateZone, let names = try? ZoneFolder.zones(on: world.mount) else { return false }
+        return names.contains(privateZone)
+    }
+
+    /// Not with the type of its error: a compiler of today fails on it.
+    private func remakeContainer(_ id: String) throws {
+        _ = try Container.create(
+            mount: world.mount, mode: settings.isOpen ? .open : .group, id: id,
+            nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+    }
+}
+
+/// Reads the top of a container.
+enum MountListing {
+    /// Names that are no business of ours are left out.
+    static func names(_ mount: any Mount) throws -> [String] {
+        try mount.list(.root).filter { $0 != "lost+found" && !$0.hasPrefix(".") }
+    }
+}

@@ -1,0 +1,314 @@
+import Foundation
+import GRDB
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    /// Reads everything and checks every hash, signature, chain and reference: the zones' folders in the container, the
+    /// files of the watched folders against what is known of them, and the local database. Changes nothing.
+    ///
+    /// - Parameter progress: called with what comes next.
+    public func verify(progress: (String) -> Void = { _ in }) throws -> VerifyReport {
+        var verifier = Verifier(engine: self)
+        progress("the local database")
+        try verifier.checkDatabase()
+        if try verifier.checkContainer() {
+            var seen: Set<String> = []
+            for zone in zones.values.sorted(by: ZoneInfo.comesBefore)
+            where [.active, .leaveOffered].contains(zone.row.state) {
+                let title = zone.control.title
+                progress(title.isEmpty ? "the private zone" : "the share '\(title)'")
+                try verifier.check(zone, seen: &seen)
+            }
+        }
+        for root in RootKind.allCases {
+            progress("the \(display(.root, root)) folder")
+            try verifier.check(root)
+        }
+        return verifier.report
+    }
+}
+
+extension Engine {
+    /// An error as one of the container; any other is thrown. In a function of its own: a compiler of today fails on
+    /// filters in a `catch`.
+    static func cloudError(_ error: any Error) throws -> CloudError {
+        if let error = error as? CloudError { return error }
+        if let error = error as? FileError { return CloudError(error) }
+        throw error
+    }
+
+    /// As `cloudError`, for what may be wrong with a file; that the mount is away, or fails, is thrown.
+    static func faultOnly(_ error: any Error) throws -> CloudError {
+        let found = try cloudError(error)
+        if found.code == .offline || found.code == .mount { throw found }
+        return found
+    }
+}
+
+/// One verification. What a mount that goes away in the middle leaves unchecked is said by `isOffline`.
+private struct Verifier {
+    let engine: Engine
+    var report = VerifyReport()
+    private var checkedAccounts: Set<AccountID> = []
+
+    init(engine: Engine) { self.engine = engine }
+
+    private mutating func note(
+        _ code: String, _ path: String, zone: ZoneID? = nil, _ message: String, _ remedy: String,
+        mendable: Bool = false,
+        location: String? = nil, reference: PathReference? = nil
+    ) {
+        report.faults.append(
+            VerifyReport.Fault(
+                code: code, path: path, zone: zone, message: message,
+                remedy: mendable ? "Run 'shoebox verify --repair': this device has what is missing." : remedy,
+                isMendable: mendable, location: location, reference: reference))
+    }
+
+    private mutating func note(_ code: String, _ error: CloudError, _ path: String, zone: ZoneID?, mendable: Bool) {
+        note(
+            code, error.path.isEmpty ? path : error.path, zone: zone, error.message, error.remedy, mendable: mendable)
+    }
+
+    /// Whether an error ends all looking at the container.
+    private mutating func isOver(_ error: CloudError) -> Bool {
+        guard error.code == .offline || error.code == .mount else { return false }
+        report.isOffline = true
+        return true
+    }
+
+    mutating func checkDatabase() throws {
+        let results = try engine.store.read { db in try String.fetchAll(db, sql: "PRAGMA quick_check(10)") }
+        for line in results where line != "ok" {
+            note(
+                "database", "shoebox.sqlite", line,
+                "Move the state directory's database away and run 'shoebox init' again with the same values; everything comes back from the folders and the container."
+            )
+        }
+    }
+
+    mutating func checkContainer() throws -> Bool {
+        do {
+            try engine.openContainer()
+            return true
+        } catch {
+            let error = try Engine.cloudError(error)
+            report.isOffline = error.code == .offline || error.code == .mount || error.code == .notAContainer
+            note("container", error, "container.json", zone: nil, mendable: false)
+            if error.code == .notAContainer {
+                report.faults[report.faults.count - 1].remedy =
+                    "Mount the right folder. If the container is lost for good, 'shoebox verify --repair --new-container' makes it anew from what the devices hold."
+            }
+            return false
+        }
+    }
+
+    // MARK: A zone
+
+    mutating func check(_ zone: ZoneInfo, seen: inout Set<String>) throws {
+        guard !report.isOffline else { return }
+        report.counts.zones += 1
+        let folder = engine.zoneFolder(zone.id)
+        do {
+            try checkAccounts(zone)
+            try checkControls(zone, folder)
+            try checkChains(zone, folder)
+            try checkAssets(zone, seen: &seen)
+        } catch {
+            let error = try Engine.cloudError(error)
+            if !isOver(error) { note("zone", error, "zones/\(zone.id)", zone: zone.id, mendable: false) }
+        }
+    }
+
+    private mutating func checkControls(_ zone: ZoneInfo, _ folder: ZoneFolder) throws {
+        let names = try folder.controlNames()
+        for kept in try engine.store.read({ db in try db.keptControls(of: zone.id) }) {
+            let version = ControlVersion(version: kept.version.sequence, hash: kept.version.hash)
+            guard !names.contains(version.description) else { continue }
+            note(
+                "control", "zones/\(zone.id)/control/\(version)", zone: zone.id,
+                "A control that was seen before is gone.", "", mendable: true)
+        }
+        var keyring = zone.keyring
+        do {
+            let current = try folder.currentControl(identity: engine.identity, keyring: &keyring)
+            for problem in current.problems where problem.code != .notYet {
+                note("control", problem, "zones/\(zone.id)/control", zone: zone.id, mendable: false)
+            }
+        } catch {
+            let error = try Engine.faultOnly(error)
+            let isKnown = report.faults.contains { $0.code == "control" && $0.zone == zone.id && $0.isMendable }
+            // Without the own account's statements nothing that it signed can be read.
+            let isUnsigned = error.code == .notYet && report.faults.contains { $0.code == "account" && $0.isMendable }
+            if !isKnown { note("control", error, "zones/\(zone.id)/control", zone: zone.id, mendable: isUnsigned) }
+        }
+    }
+
+    private mutating func checkAccounts(_ zone: ZoneInfo) throws {
+        for account in Set([zone.control.owner] + zone.control.participants.keys)
+        where checkedAccounts.insert(account).inserted {
+            guard try engine.directory.refresh(account) == nil else { continue }
+            note(
+                "account", "accounts/\(account)", zone: account == engine.account ? zone.id : nil,
+                "The statements of \(engine.label(of: account)) are gone.",
+                "They come back when a device of \(engine.label(of: account)) runs.",
+                mendable: account == engine.account)
+        }
+    }
+
+    private mutating func checkChains(_ zone: ZoneInfo, _ folder: ZoneFolder) throws {
+        let known = try engine.store.read { db in try db.peers(of: zone.id) }
+        var heads: [ReplicaID: HeadRecord] = [:]
+        for (replica, cursor) in try folder.replicas() {
+            let reading = try folder.readHead(replica, from: cursor)
+            report.counts.heads += 1
+            heads[replica] = reading.newest
+            for problem in reading.problems where problem.code != .notYet && reading.newest == nil {
+                note(
+                    "head", problem, "zones/\(zone.id)/heads/\(replica)", zone: zone.id,
+                    mendable: replica == engine.replica)
+            }
+        }
+        let own = engine.replica
+        let behind = heads[own]?.last.sequence ?? 0
+        if zone.row.headCursor != nil, behind < zone.row.last.sequence || heads[own] == nil {
+            let isPushing = try engine.store.read { db in try db.outbox(of: zone.id) }.isEmpty == false
+            if !isPushing || heads[own] == nil {
+                note(
+                    "headBehind", "zones/\(zone.id)/heads/\(own)", zone: zone.id,
+                    "The own head is at \(behind), not at \(zone.row.last.sequence): the mount was put back.", "",
+                    mendable: true)
+            }
+        }
+        for peer in known where peer.replica != own && peer.applied.sequence > heads[peer.replica]?.last.sequence ?? 0 {
+            note(
+                "headBehind", "zones/\(zone.id)/heads/\(peer.replica)", zone: zone.id,
+                "The head of \(peer.account.map(engine.label(of:)) ?? "a replica") is at \(heads[peer.replica]?.last.sequence ?? 0), and was at \(peer.applied.sequence) before.",
+                "It comes back when that device runs.")
+        }
+        for (replica, head) in heads.sorted(by: { $0.key < $1.key }) where zone.control.knows(head.account) {
+            try checkChain(replica, head, zone, folder)
+        }
+    }
+
+    private mutating func checkChain(
+        _ replica: ReplicaID, _ head: HeadRecord, _ zone: ZoneInfo, _ folder: ZoneFolder
+    ) throws {
+        var position = Position.start
+        while true {
+            let page = try folder.readSegments(
+                of: replica, after: position, upTo: head, isSealed: zone.control.isSealed, keyring: zone.keyring)
+            report.counts.segments += page.segments.count
+            report.counts.changes += page.segments.reduce(0) {
+                $0 + $1.transactions.reduce(0) { $0 + $1.changes.count }
+            }
+            position = page.segments.last?.position ?? position
+            switch page.end {
+            case .complete, .expired: return
+            case .more: continue
+            case .notYet(let error), .missingKey(let error), .damaged(let error), .fork(let error),
+                .rolledBack(let error):
+                note(
+                    "segment", error, "zones/\(zone.id)/log/\(replica)", zone: zone.id,
+                    mendable: replica == engine.replica)
+                return
+            }
+        }
+    }
+
+    private mutating func checkAssets(_ zone: ZoneInfo, seen: inout Set<String>) throws {
+        let names = try engine.store.read { db in
+            try Data.fetchAll(
+                db, sql: "SELECT record FROM record WHERE zone = ? AND live = 1 AND hash IS NOT NULL",
+                arguments: [zone.id.data])
+        }.compactMap { RecordName(bytes: $0) }
+        for name in names {
+            let state = try engine.store.read { db in try db.state(of: RecordID(zone: zone.id, name: name)) }
+            guard let asset = state?.content, let location = asset.location, seen.insert(location).inserted else {
+                continue
+            }
+            do {
+                try engine.verifyAsset(asset)
+                report.counts.assets += 1
+                report.counts.assetBytes += asset.size
+            } catch {
+                let error = try Engine.faultOnly(error)
+                let isAbsent = error.code == .notYet
+                let hasBytes = try !engine.localSources(of: asset.contentHash).isEmpty
+                note(
+                    isAbsent ? "assetAbsent" : "asset", "assets/\(location)", zone: zone.id,
+                    "The content of '\(state?.fileName?.description ?? "?")' "
+                        + (isAbsent ? "is not in the container." : "is damaged: \(error.message)"),
+                    "Whoever has the photo uploads it again by itself, or with 'shoebox verify --repair'.",
+                    mendable: hasBytes && (isAbsent || zone.mayWrite(engine.account)), location: location)
+            }
+        }
+    }
+
+    // MARK: A watched folder
+
+    mutating func check(_ root: RootKind) throws {
+        let files = engine.files(root)
+        let name = engine.display(.root, root)
+        let marker: RootMarker?
+        do { marker = try readMarker(files) } catch {
+            let reason = (error as? FileError)?.reason ?? "\(error)"
+            note("root", name, "The folder cannot be read: \(reason).", "Mount or repair it.")
+            return
+        }
+        guard let marker, marker.replica == engine.replica else {
+            return note(
+                "root", name, "The folder is not the one that was set up.", "Mount the right folder there.")
+        }
+        for zone in engine.zones.values.sorted(by: ZoneInfo.comesBefore) {
+            for row in try engine.store.read({ db in try db.base(in: zone.id) })
+            where row.root == root && row.kind == .file && !row.isParked {
+                guard
+                    let parent = try engine.store.read({ db in
+                        try db.basePath(of: row.parent, top: [engine.top(root)])
+                    })
+                else { continue }
+                try check(row, at: parent.appending(row.name), files, root)
+            }
+        }
+    }
+
+    /// Not with the type of its error: a compiler of today fails on it.
+    private func readMarker(_ files: any LocalFileSystem) throws -> RootMarker? { try RootMarker.read(from: files) }
+
+    /// A file that looks untouched and holds other bytes: its disk is failing, or somebody set its time back.
+    private mutating func check(
+        _ row: BaseRow, at path: RelativePath, _ files: any LocalFileSystem, _ root: RootKind
+    ) throws {
+        let shown = engine.display(path, root)
+        do {
+            guard let entry = try files.entry(at: path), entry.stamp.isUnchanged(from: row.stamp) else {
+                report.counts.unscanned += 1
+                return
+            }
+            let (hash, stamp) = try ContentHasher.hash(path, files)
+            report.counts.files += 1
+            report.counts.fileBytes += stamp.size
+            guard hash != row.contentHash, stamp.isUnchanged(from: row.stamp) else { return }
+            let state = try engine.store.read { db in try db.state(of: row.id) }
+            let isThere = state?.content?.location != nil && state?.content?.contentHash == row.contentHash
+            note(
+                "file", shown, zone: row.id.zone,
+                "Its bytes changed while its size and its time did not: the disk may be failing.",
+                "Restore it from a backup, or save it again if it is right as it is.", mendable: isThere,
+                reference: PathReference(root: root, path: path))
+        } catch {
+            guard let error = error as? FileError else { throw error }
+            guard error.code != .absent, error.code != .changedWhileReading else {
+                report.counts.unscanned += 1
+                return
+            }
+            note("file", shown, zone: row.id.zone, "It cannot be read: \(error.reason).", "Check the disk.")
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import ShoeboxStore
+
+/// Checks everything that an installation has, and mends it. Reading needs no lock; mending is asked of whoever runs the
+/// engine.
+public struct Verification {
+    private let installation: Installation
+    private let engine: Engine
+
+    /// A verification for an account that was set up.
+    public init(_ installation: Installation) throws {
+        self.installation = installation
+        engine = try installation.makeEngine(try installation.openStore())
+    }
+
+    /// Reads everything; changes nothing.
+    public func check(progress: (String) -> Void) throws -> VerifyReport { try engine.verify(progress: progress) }
+
+    /// Mends what can be mended, then checks again.
+    public func repair(_ report: VerifyReport, progress: (String) -> Void) throws -> VerifyReport {
+        guard let request = report.repair else { return report }
+        progress("mending")
+        // Uploading may take as long as it takes.
+        let client = try RequestClient(installation)
+        let reply = try client.submit(request, timeoutMilliseconds: 86_400_000)
+        guard reply.code == 0 else {
+            throw RequestError(reply.code, reply.lines.joined(separator: "\n"), reply.remedy ?? "")
+        }
+        _ = try client.synchronize()
+        return try Verification(installation).check(progress: progress)
+    }
+}

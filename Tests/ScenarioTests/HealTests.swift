@@ -1,0 +1,229 @@
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// What the container has lost comes back from those who still have it.
+@Suite struct HealTests {
+    /// Rounds, so far apart that what is not seen is asked for, and heads are looked at again.
+    private func waitForHelp(_ village: Village) throws {
+        for _ in 0..<4 {
+            try village.pass(4)
+            village.world.clock.advance(milliseconds: 61_000)
+        }
+        try village.pass(6)
+    }
+
+    @Test(arguments: [true, false], ["readOnly", "readWrite"])
+    func `an asset that is gone or damaged is uploaded again by who has it`(isGone: Bool, permission: String) throws {
+        let party = try Party(bob: permission, others: ["dave"])
+        let dave = party.village.replicas[3]
+        let storage = party.village.world.storage
+        for path in try party.village.mountFiles("assets/") {
+            if isGone { storage.rawRemove(path) } else { storage.rawWrite(path, Array("scribble".utf8)) }
+        }
+        // The owner's device is away, and so is Carol's: who may only read mends what is gone, not what is damaged.
+        let mayMend = isGone || permission == "readWrite"
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        var two = party.village
+        two.replicas = [party.bob, dave]
+        try waitForHelp(two)
+        let whole = ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"]
+        #expect(dave.tree(.shared) == (mayMend ? whole : [:]), "\(dave.problems) \(party.bob.logLines.suffix(5))")
+        // The owner is back.
+        try waitForHelp(party.village)
+        try #require(try party.village.settle())
+        #expect(dave.tree(.shared) == whole, "\(dave.problems)")
+        for replica in party.village.replicas {
+            #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)")
+        }
+        party.expectShown()
+        #expect(party.bob.tree(.shared) == whole)
+        try party.expectGoesOn()
+    }
+
+    @Test func `mending an asset revives nothing and decides no conflict`() throws {
+        let party = try Party(bob: "readWrite", others: ["dave"])
+        let dave = party.village.replicas[3]
+        let storage = party.village.world.storage
+        for path in try party.village.mountFiles("assets/") { storage.rawWrite(path, Array("scribble".utf8)) }
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        // Bob mends while Carol, who has not heard of it, deletes.
+        var mending = party.village
+        mending.replicas = [party.bob, dave]
+        try waitForHelp(mending)
+        #expect(dave.tree(.shared).count == 2)
+        try party.carol.machine.shared.delete("alice/Summer/deep/b.jpg")
+        try party.carol.engine.round(.all, reachesContainer: false)
+        party.village.world.clock.advance(milliseconds: 40_000)
+        try party.carol.engine.round(.all, reachesContainer: false)
+        try waitForHelp(party.village)
+        party.expectShown(["a.jpg": "aaa"])
+        #expect(dave.tree(.shared) == ["alice/Summer/a.jpg": "aaa"])
+    }
+
+    /// Puts the mount back to what it was.
+    private func restore(_ storage: SimulatedMountStorage, to before: [String: [UInt8]]) throws {
+        for path in storage.tree().keys where before[path] == nil { storage.rawRemove(try path.mountPath) }
+        for (path, bytes) in before where storage.tree()[path] != bytes { storage.rawWrite(try path.mountPath, bytes) }
+    }
+
+    @Test(arguments: [true, false])
+    func `a mount that is put back to a backup gets again what it has lost`(restarts: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let storage = party.village.world.storage
+        let before = storage.tree()
+        try party.alice.machine.library.write("Summer/new.jpg", "by alice")
+        try party.alice.machine.library.write("Private/own.jpg", "private")
+        try party.bob.machine.shared.write("alice/Summer/bob.jpg", "by bob")
+        try party.carol.machine.shared.write("alice/Summer/a.jpg", "edited by carol")
+        let tag = party.alice.request(
+            .tag(path: party.alice.path("Summer/deep/b.jpg"), titles: ["Beach"], isMember: true))
+        #expect(tag.code == 0)
+        #expect(party.alice.request(.shareTitle(share: "Summer", title: "Lake")).code == 0)
+        try #require(try party.village.settle())
+        let shown = party.village.replicas.map { $0.tree(.library).merging($0.tree(.shared)) { $1 } }
+        try restore(storage, to: before)
+        if restarts { for replica in party.village.replicas { try replica.restart() } }
+        try party.village.meet()
+        party.village.world.clock.advance(milliseconds: 700_000)
+        try #require(try party.village.settle())
+        #expect(party.village.replicas.map { $0.tree(.library).merging($0.tree(.shared)) { $1 } } == shown)
+        for replica in party.village.replicas {
+            #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)")
+        }
+        // Who has nothing but the mount gets all of it.
+        var village = party.village
+        let laptop = try village.addDevice(of: party.alice, name: "laptop")
+        try village.meet()
+        try #require(try village.settle())
+        #expect(laptop.tree(.library) == party.alice.tree(.library))
+        #expect(laptop.sidecar("Summer/deep/b.jpg", .library)?.fields.tags == ["Beach"])
+    }
+
+    @Test func `a container that is gone is made anew on demand, and only in an empty folder`() throws {
+        let party = try Party(bob: "readWrite")
+        let storage = party.village.world.storage
+        let refused = party.alice.request(.recreateContainer)
+        #expect(refused.code == ExitCode.failed && refused.remedy?.isEmpty == false)
+        for path in storage.tree().keys { storage.rawRemove(try path.mountPath) }
+        for name in storage.rawList(.root) { storage.rawRemove(try name.mountPath) }
+        for replica in party.village.replicas { try replica.restart() }
+        try party.village.pass(4)
+        party.expectNamed("offline", by: party.village.replicas)
+        #expect(storage.tree().isEmpty, "nothing is written into a folder that is no container")
+        storage.rawWrite(try "holiday.txt".mountPath, [1])
+        #expect(party.alice.request(.recreateContainer).code == ExitCode.failed)
+        #expect(storage.tree().count == 1)
+        storage.rawRemove(try "holiday.txt".mountPath)
+        let made = party.alice.request(.recreateContainer)
+        #expect(made.code == 0, "\(made)")
+        try party.village.meet()
+        try #require(try party.village.settle())
+        party.expectShown()
+        for replica in party.village.replicas {
+            #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)")
+        }
+        var village = party.village
+        let laptop = try village.addDevice(of: party.alice, name: "laptop")
+        try village.meet()
+        try #require(try village.settle())
+        #expect(laptop.tree(.library) == party.alice.tree(.library))
+        try party.expectGoesOn()
+    }
+
+    /// Verifies, checks that these faults are found and mendable or not, and mends.
+    private func expectFaults(
+        _ codes: Set<String>, on replica: Replica, mendable: Bool, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let report = try replica.engine.verify()
+        #expect(Set(report.faults.map(\.code)) == codes, "\(report.faults)", sourceLocation: sourceLocation)
+        for fault in report.faults {
+            #expect(
+                !fault.path.isEmpty && !fault.message.isEmpty && !fault.remedy.isEmpty, sourceLocation: sourceLocation)
+            #expect(fault.isMendable == mendable, "\(fault)", sourceLocation: sourceLocation)
+        }
+        guard mendable else { return }
+        let request = try #require(report.repair, sourceLocation: sourceLocation)
+        let reply = replica.request(request)
+        #expect(reply.code == 0, "\(reply)", sourceLocation: sourceLocation)
+    }
+
+    @Test func `verify finds nothing where nothing is wrong, and says how much it read`() throws {
+        let party = try Party(bob: "readOnly")
+        for replica in [party.alice, party.bob, party.carol] {
+            let report = try replica.engine.verify()
+            #expect(report.faults.isEmpty, "\(replica.label): \(report.faults)")
+            #expect(report.counts.segments > 0 && report.counts.changes > 0 && report.counts.assets >= 2)
+            #expect(report.counts.files == (replica === party.alice ? 3 : 2))
+        }
+    }
+
+    @Test(arguments: ["assets/", "zones/ZONE/log/OWN", "zones/ZONE/heads/OWN", "zones/ZONE/control/", "accounts/OWN"])
+    func `verify finds what is gone, and repair brings it back`(prefix: String) throws {
+        let party = try Party(bob: "readOnly")
+        let storage = party.village.world.storage
+        let own =
+            prefix.hasPrefix("accounts")
+            ? party.alice.identity.account.description : party.alice.identity.replica.description
+        let text = prefix.split(separator: "ZONE", omittingEmptySubsequences: false).joined(
+            separator: party.zone.description
+        )
+        .split(separator: "OWN", omittingEmptySubsequences: false).joined(separator: own)
+        let before = storage.tree()
+        let paths = try party.village.mountFiles(text)
+        try #require(!paths.isEmpty)
+        for path in paths { storage.rawRemove(path) }
+        try party.alice.restart()
+        let report = try party.alice.engine.verify()
+        #expect(!report.faults.isEmpty && report.faults.allSatisfy(\.isMendable), "\(report.faults)")
+        let reply = party.alice.request(try #require(report.repair))
+        #expect(reply.code == 0, "\(reply)")
+        try party.village.meet()
+        try #require(try party.village.settle())
+        #expect(try party.alice.engine.verify().faults.isEmpty)
+        for path in paths where !prefix.contains("heads") && !prefix.contains("assets") {
+            #expect(storage.tree()[path.description] == before[path.description], "\(path)")
+        }
+        for path in paths { #expect(storage.tree()[path.description] != nil, "\(path)") }
+        try party.expectGoesOn()
+    }
+
+    @Test func `verify finds damage of every kind, and repair mends its own`() throws {
+        let party = try Party(bob: "readWrite")
+        let storage = party.village.world.storage
+        func scribble(_ prefix: String) throws {
+            let path = try #require(try party.village.mountFiles(prefix).first)
+            var bytes = try #require(storage.rawRead(path))
+            bytes[bytes.count / 2] ^= 0x40
+            storage.rawWrite(path, bytes)
+        }
+        try scribble("assets/")
+        try expectFaults(["asset"], on: party.alice, mendable: true)
+        try #require(try party.village.settle())
+        #expect(try party.alice.engine.verify().faults.isEmpty)
+        let log = "zones/\(party.zone)/log/"
+        try scribble(log + party.alice.identity.replica.description)
+        try expectFaults(["segment"], on: party.bob, mendable: false)
+        try expectFaults(["segment"], on: party.alice, mendable: true)
+        try #require(try party.village.settle())
+        for replica in party.village.replicas { #expect(try replica.engine.verify().faults.isEmpty) }
+        // A disk that gives other bytes than were written.
+        let disk = party.bob.machine.shared
+        let stamp = try #require(try disk.stamp("alice/Summer/a.jpg"))
+        try disk.write("alice/Summer/a.jpg", "axa", atNanoseconds: stamp.modifiedNanoseconds)
+        try expectFaults(["file"], on: party.bob, mendable: true)
+        try #require(try party.village.settle())
+        #expect(party.bob.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
+        #expect(disk.tree().values.contains(Array("axa".utf8)), "what the file held is in the trash")
+        party.expectShown()
+        try party.expectGoesOn()
+    }
+}
