@@ -235,6 +235,7 @@ extension Engine {
                     continue
                 }
             }
+            try makeWay(for: operation, root: root)
             switch applier.apply(operation) {
             case .done(let stamp):
                 done.append((operation, stamp))
@@ -273,6 +274,17 @@ extension Engine {
         return failed
     }
 
+    private func makeWay(for operation: FileOperation, root: RootKind) throws {
+        switch operation {
+        case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path), .write(_, let path, _, nil):
+            // If that fails, the operation finds its place taken, and is tried again.
+            do { try makeWay(at: path, root: root) } catch let error as FileError {
+                log("a sidecar stays in the way: \(error)")
+            }
+        case .write, .park, .remove, .removeDirectory: return
+        }
+    }
+
     private func followWithSidecar(_ operation: FileOperation, root: RootKind) throws {
         let id = operation.record
         do {
@@ -309,13 +321,13 @@ extension Engine {
             if let node { row.parent = node.parent }
             row.name = name
             row.isParked = false
-            if let stamp { row.stamp = stamp }
+            if let stamp { row.noteMoved(stamp) }
             try db.displace(by: row)
             try db.setBase(row)
         case .park:
             guard var row = try db.base(id) else { return }
             row.isParked = true
-            if let stamp { row.stamp = stamp }
+            if let stamp { row.noteMoved(stamp) }
             try db.setBase(row)
         case .remove, .removeDirectory:
             try db.removeBase(id)
@@ -388,6 +400,15 @@ extension Engine {
                 "'\(shown)' could not be brought up to date: \(error.reason).",
                 "It is tried again; if it stays, check the disk and the permissions of the folder.")
         }
+    }
+}
+
+extension BaseRow {
+    /// Takes the stamp that a file or directory has after it was renamed. What its user wrote into a file meanwhile was not
+    /// looked at yet: the next scan must see that it changed.
+    mutating func noteMoved(_ moved: FileStamp) {
+        guard kind == .folder || moved.isUnchanged(from: stamp) else { return }
+        stamp = moved
     }
 }
 

@@ -37,7 +37,7 @@ extension Engine {
                     continue
                 }
                 row.isParked = true
-                row.stamp = stamp
+                row.noteMoved(stamp)
                 try db.setBase(row)
                 try db.markDirty(id)
             }

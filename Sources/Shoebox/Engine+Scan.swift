@@ -269,6 +269,14 @@ private struct RootScan {
                         listing.sidecars.append(entry)
                         continue
                     case .foreign: break
+                    case .unreadable(let error):
+                        guard error.code != .absent else { continue }
+                        let entryPath = path.appending(entry.name)
+                        troubled.insert(engine.display(entryPath, root))
+                        try reportUnreadable(entryPath, error)
+                        outcome.again(at: now + engine.settings.settleMilliseconds)
+                        engine.later[.init(root: root, path: path)] = now + engine.settings.settleMilliseconds
+                        continue
                     }
                 }
                 listing.candidates.append(entry)
@@ -415,11 +423,7 @@ private struct RootScan {
                 engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
             } else if error.code != .absent {
                 troubled.insert(engine.display(path, root))
-                try engine.report(
-                    "unreadable", path: engine.display(path, root),
-                    "'\(engine.display(path, root))' cannot be read: \(error.reason).",
-                    "It is not shared until it can be read; everything else goes on. Check its permissions and the disk."
-                )
+                try reportUnreadable(path, error)
             }
             return
         }
@@ -431,6 +435,13 @@ private struct RootScan {
         }
         batch.local[path] = LocalEntry(path: path, kind: .file, stamp: stamp, contentHash: hash)
         batch.hashed.append((stamp, hash))
+    }
+
+    private func reportUnreadable(_ path: RelativePath, _ error: FileError) throws {
+        try engine.report(
+            "unreadable", path: engine.display(path, root),
+            "'\(engine.display(path, root))' cannot be read: \(error.reason).",
+            "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
     }
 
     /// A photo that was cut to zero bytes is pushed only when the user confirms: it is what a power cut leaves behind.

@@ -17,6 +17,8 @@ extension Engine {
         case own
         /// An ordinary file.
         case foreign
+        /// Not to be told now: reading it failed.
+        case unreadable(FileError)
     }
 
     /// Tells sidecars from ordinary JSON files without reading those that are known.
@@ -41,7 +43,9 @@ extension Engine {
         let path = directory.appending(entry.name)
         let bytes: [UInt8]
         do { bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax) } catch {
-            return isKnown ? .own : .foreign
+            if isKnown { return .own }
+            // Only what is too large to be a sidecar is known to be none.
+            return error.code == .badName ? .foreign : .unreadable(error)
         }
         switch SidecarDocument.read(bytes) {
         case .document, .newer: return .own
@@ -294,6 +298,31 @@ extension Engine {
         let moved = row
         try store.write { db in try db.setSidecar(moved) }
         if !isAsSeen { later[.init(root: root, path: new.parent)] = world.uptimeMilliseconds() }
+    }
+
+    /// Takes an own sidecar out of the way of a file that another device has under its name: such as the JSON file that
+    /// came with a photo from elsewhere. It goes on under the other name that a sidecar may have.
+    func makeWay(at path: RelativePath, root: RootKind) throws {
+        guard let wanted = path.last, !SidecarName.photos(for: wanted).isEmpty else { return }
+        let found = try store.read { db -> (SidecarRow, FileName)? in
+            guard let folder = try db.base(at: path.parent, root: root, top: top(root)) else { return nil }
+            for photo in SidecarName.photos(for: wanted) {
+                guard let base = try db.base(named: photo, in: folder, root: root), base.kind == .file,
+                    let row = try db.sidecar(base.id), row.name == wanted
+                else { continue }
+                return (row, photo)
+            }
+            return nil
+        }
+        guard let (row, photo) = found, let entry = try files(root).entry(at: path), entry.kind == .file else { return }
+        for candidate in SidecarName.candidates(for: photo) where candidate != wanted {
+            let target = path.parent.appending(candidate)
+            guard try files(root).entry(at: target) == nil else { continue }
+            try files(root).rename(path, to: target, mode: .failIfExists)
+            let moved = SidecarRow(id: row.id, name: candidate, stamp: row.stamp, rev: row.rev)
+            try store.write { db in try db.setSidecar(moved) }
+            return
+        }
     }
 
     /// The same for a photo that its user renamed or moved without its sidecar. `folder` and `name` are where it was.
