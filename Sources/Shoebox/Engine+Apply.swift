@@ -38,13 +38,19 @@ extension Engine {
         let dirtyLayout = try store.read { db in try db.dirtyLayout(root: root) }
         let parked = try store.read { db in try db.parkedBase(root: root) }
         if !parked.isEmpty { try store.write { db in for row in parked { try db.markDirty(row.id) } } }
-        let dirty = try store.read { db in try db.dirtyRecords(in: shown, limit: limit) }
+        var dirty = try store.read { db in try db.dirtyRecords(in: shown, limit: limit) }
         guard !dirty.isEmpty || dirtyLayout != nil else { return outcome }
+        let followed = try followMoves(dirty)
+        if followed > 0 {
+            outcome.derived += followed
+            let before = dirty
+            dirty = try store.read { db in try before.map { try db.record($0.id) ?? $0 } }
+        }
         outcome.derived += try deriveCopies(of: dirty)
         try rekeyMoved(dirty)
         var scope = try store.read { db in try gather(root, dirty: dirty, db) }
         try adopt(&scope)
-        let blocked = try blockedRecords(scope.ids)
+        let blocked = try blockedRecords(scope.ids).union(awaitedMoves(of: dirty))
         let operations = planApply(
             base: scope.base.values.compactMap { row in baseEntry(row, scope) }.sorted { $0.id < $1.id },
             desired: scope.layout, roots: [top(root): .root], scope: scope.ids.subtracting(blocked),
@@ -135,27 +141,6 @@ extension Engine {
                     child.parent = new.id
                     try db.setBase(child)
                 }
-            }
-        }
-    }
-
-    /// Puts files of records that moved to another zone under the record there, so that nothing is done to them: another
-    /// device of the account shared or unshared them.
-    private func rekeyMoved(_ dirty: [RecordRow]) throws {
-        for record in dirty where !record.isLive && record.type.hasContent {
-            try store.write { db in
-                guard var row = try db.base(record.id), let state = try db.state(of: record.id),
-                    let zone = state.movedTo
-                else { return }
-                let target = RecordID(zone: zone, name: record.id.name)
-                guard let other = try db.record(target), other.isLive, other.contentHash == row.contentHash,
-                    try db.base(target) == nil, zones[zone]?.row.root == row.root
-                else { return }
-                try db.removeBase(record.id)
-                row.id = target
-                row.vector = try db.state(of: target)?.vector ?? [:]
-                try db.setBase(row)
-                try db.markDirty(target)
             }
         }
     }

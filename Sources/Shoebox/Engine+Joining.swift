@@ -105,6 +105,12 @@ extension Engine {
             try db.markAllDirty(in: id)
             try db.markLayoutDirty()
             try db.setMetaText(withdrawalKey(id), nil)
+            // What was put into the folder that became this share follows it only now.
+            if isMine, let placement = try placements(db).zones[id],
+                let folder = try db.state(of: placement.id)?[.photo]?.reference
+            {
+                try db.markDirty(RecordID(zone: placement.id.zone, name: folder))
+            }
         }
         try reloadZones()
         if !isMine, current.control.kind == .share {

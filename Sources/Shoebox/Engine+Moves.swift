@@ -40,78 +40,127 @@ extension Engine {
 
     /// Moves a file, or a folder with all in it, that the base shows, to a folder of another zone. The base tree is
     /// re-keyed, so no file is touched.
+    ///
+    /// - Parameter isEdit: whether a person moved this very thing, and not only shares, or no longer shares, what it is in.
+    @discardableResult
     func moveTree(
-        _ row: BaseRow, to parent: RecordID, name: FileName, placements: Placements, writer: inout HistoryWriter
-    ) throws {
+        _ row: BaseRow, to parent: RecordID, name: FileName?, isEdit: Bool = false, staysAt place: RecordID? = nil,
+        placements: Placements, writer: inout HistoryWriter
+    ) throws -> RecordID {
         let db = writer.db
-        var moved = row
-        moved.parent = parent
-        moved.name = name
-        let newID = try moveRecord(
-            row.id, to: parent.zone, parent: parent, name: name, shown: row.vector, writer: &writer)
-        try removePlacement(placements.records[row.id], writer: &writer)
         let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
+        let (id, shown) = try moveRecord(
+            row.id, to: parent.zone, parent: parent, name: name, shown: row.vector, isEdit: isEdit, writer: &writer)
+        try removePlacement(placements.records[row.id], writer: &writer)
+        writer.carried[row.id] = id
+        // Records that the file stands for as well would show in the old place again.
+        for twin in row.twins where twin.zone == row.id.zone && twin != row.id {
+            try moveRecord(
+                twin, to: parent.zone, parent: parent, name: name, shown: try db.state(of: twin)?.vector ?? [:],
+                isEdit: isEdit, writer: &writer)
+            try removePlacement(placements.records[twin], writer: &writer)
+        }
+        var moved = row
         try db.removeBase(row.id)
-        moved.id = newID
-        writer.carried[row.id] = newID
-        moved.vector = try db.state(of: newID)?.vector ?? [:]
+        moved.id = id
+        moved.twins = row.twins.map { $0.zone == row.id.zone ? RecordID(zone: parent.zone, name: $0.name) : $0 }
+        moved.parent = place ?? parent
+        moved.name = name ?? row.name
+        moved.vector = shown
         try db.setBase(moved)
         for child in children where !child.id.isZoneRoot && child.id.zone == row.id.zone {
-            try moveTree(child, to: newID, name: child.name, placements: placements, writer: &writer)
+            try moveTree(child, to: id, name: nil, placements: placements, writer: &writer)
         }
+        return id
     }
 
     /// Moves one record with its companions to another zone: first all values verbatim there, then the mark here. In a
     /// zone of somebody else, values are written anew, since only a zone's owner may carry other replicas' dots.
+    ///
+    /// What of the record was not shown to the person who moves it (`isEdit`) stays for `followMoves` to forward.
+    /// - Parameters:
+    ///   - parent: the folder there; nil for the one that the record names.
+    ///   - name: nil for the same as before.
+    ///   - shown: what of the record the folder shows.
+    /// - Returns: the record there, and what of it the folder shows.
     @discardableResult
     func moveRecord(
         _ id: RecordID, to zone: ZoneID, parent: RecordID?, name: FileName?, shown: VersionVector,
-        writer: inout HistoryWriter
-    ) throws -> RecordID {
+        isEdit: Bool = false, writer: inout HistoryWriter
+    ) throws -> (id: RecordID, shown: VersionVector) {
         let db = writer.db
         let target = RecordID(zone: zone, name: id.name)
-        let companions = try db.companions(of: id)
-        try carry(id, to: zone, writer: &writer)
-        guard let state = try db.state(of: target) else { return target }
+        let all = try db.changes(of: id.name, in: id.zone)
+        let isMine = zones[zone]?.row.isMine == true
+        let known = isEdit && isMine ? all.filter { shown.contains($0.identity) } : all
+        let changes = RecordState(known)?.fields.isEmpty == false ? known : all
+        guard let state = RecordState(changes) else { return (target, shown) }
+        let existing = try db.changes(of: id.name, in: zone)
+        let before = RecordState(changes + existing) ?? state
         var fields: [FieldKey: Value] = [:]
-        if let parent { fields[.parent] = parent.isZoneRoot ? .null : .reference(parent.name) }
-        if let name { fields[.name] = .name(name) }
-        // Always one new write: it is what a move back to a zone that the record once left is not covered by.
-        if fields.isEmpty { fields[.parent] = state[.parent] ?? .null }
-        try writer.write(target, type: state.type, .set(fields), context: state.vector)
-        for companion in companions {
-            switch companion.type {
-            case .photoTag:
-                // A tag that was deleted does not come back in another zone.
-                guard let tag = companion.parent,
-                    let tagState = try db.state(of: RecordID(zone: id.zone, name: tag)), tagState.isLive,
-                    let title = tagState[.title]?.text
-                else { continue }
-                try setTag(title, on: target, isMember: true, writer: &writer)
-            case .rating, .comment: try carry(companion.id, to: zone, writer: &writer)
-            default: continue
-            }
+        if let parent {
+            let wanted: Value = parent.isZoneRoot ? .null : .reference(parent.name)
+            if before[.parent] ?? .null != wanted { fields[.parent] = wanted }
         }
-        try writer.write(id, type: state.type, .moved(to: zone), context: shown)
+        if let name, before.fileName != name { fields[.name] = .name(name) }
+        let timestamp =
+            isEdit ? writer.nextTimestamp() : after([before.fields[.name], before.fields[.parent]], &writer)
+        let arrival = writer.nextDot()
+        guard isMine else {
+            let values = state.fields.compactMapValues { $0.winner?.value }.merging(fields) { _, new in new }
+            try writer.write(
+                target, type: state.type, .set(values), context: RecordState(existing)?.vector ?? [:],
+                movedFrom: id.zone)
+            try moveCompanions(of: id, to: zone, writer: &writer)
+            try writer.write(id, type: state.type, .moved(to: zone), context: state.vector)
+            try db.moveSidecar(from: id, to: target)
+            return (target, try db.state(of: target)?.vector ?? [:])
+        }
+        guard
+            let move = planZoneMove(
+                of: changes, existing: existing, from: id.zone, to: zone, fields: fields,
+                dots: (arrival, writer.nextDot()), timestamp: timestamp, author: account, isDerived: !isEdit)
+        else { return (target, shown) }
+        for change in move.arrival { try writer.insert(change, zone: zone) }
+        try moveCompanions(of: id, to: zone, writer: &writer)
+        try writer.insert(move.mark, zone: id.zone)
         try db.moveSidecar(from: id, to: target)
-        return target
+        return (target, shown.union([arrival.replica: arrival.counter]))
     }
 
-    /// Repeats a record's changes in another zone.
-    private func carry(_ id: RecordID, to zone: ZoneID, writer: inout HistoryWriter) throws {
+    /// A time just after these fields were written, for what is derived from them; now, if they never were.
+    func after(_ causes: [FieldState?], _ writer: inout HistoryWriter) -> HybridTimestamp {
+        guard let cause = causes.compactMap({ $0?.winner?.timestamp }).max() else { return writer.nextTimestamp() }
+        return HybridTimestamp(
+            wallMilliseconds: cause.wallMilliseconds, counter: cause.counter == .max ? .max : cause.counter + 1,
+            replica: cause.replica)
+    }
+
+    /// Takes the tags, ratings and remarks of a photo along to another zone. Each leaves its mark, so that what is written
+    /// later without knowing of the move is told from what went along.
+    private func moveCompanions(of id: RecordID, to zone: ZoneID, writer: inout HistoryWriter) throws {
         let db = writer.db
         let target = RecordID(zone: zone, name: id.name)
-        guard let state = try db.state(of: id) else { return }
-        if zones[zone]?.row.isMine == true {
-            for var change in try db.changes(of: id.name, in: id.zone) {
-                guard case .set = change.action else { continue }
-                change.movedFrom = id.zone
-                try writer.insert(change, zone: zone)
+        for row in try db.allCompanions(of: id) {
+            guard let state = try db.state(of: row.id), state.isLive else { continue }
+            if row.type == .photoTag {
+                if let tag = state[.tag]?.reference, state[.member]?.boolean != false,
+                    let title = try tagTitles(in: id.zone, db)[tag]
+                {
+                    try setTag(title, on: target, isMember: true, writer: &writer)
+                }
+                try writer.write(row.id, type: row.type, .moved(to: zone), context: state.vector)
+            } else if zones[zone]?.row.isMine == true {
+                try moveRecord(row.id, to: zone, parent: nil, name: nil, shown: [:], writer: &writer)
+            } else if state.fields.values.allSatisfy({ $0.winner?.author == account }) {
+                // Nobody can speak for others in somebody else's zone.
+                let values = state.fields.compactMapValues { $0.winner?.value }
+                let there = RecordID(zone: zone, name: row.id.name)
+                try writer.write(
+                    there, type: row.type, .set(values), context: try db.state(of: there)?.vector ?? [:],
+                    movedFrom: id.zone)
+                try writer.write(row.id, type: row.type, .moved(to: zone), context: state.vector)
             }
-        } else {
-            let values = state.fields.compactMapValues { $0.winner?.value }
-            let context = try db.state(of: target)?.vector ?? [:]
-            try writer.write(target, type: state.type, .set(values), context: context)
         }
     }
 }

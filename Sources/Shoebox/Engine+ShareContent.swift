@@ -108,14 +108,15 @@ extension Engine {
             zone: row.id.zone, name: RecordName(bytes: world.randomBytes(16)) ?? RecordName(4))
         try writer.write(placement, type: .placement, .set(fields))
         let children = try db.baseChildren(of: row.id, root: row.root)
-        try writer.write(row.id, type: .folder, .moved(to: zone.id), context: row.vector)
+        try writer.write(
+            row.id, type: .folder, .moved(to: zone.id), context: try db.state(of: row.id)?.vector ?? row.vector)
         try db.removeBase(row.id)
         var shown = row
         shown.id = mount
         shown.vector = [:]
         try db.setBase(shown)
         for child in children where child.id.zone == row.id.zone && !child.id.isZoneRoot {
-            try moveTree(child, to: mount, name: child.name, placements: placements, writer: &writer)
+            try moveTree(child, to: mount, name: nil, placements: placements, writer: &writer)
         }
     }
 
@@ -123,20 +124,11 @@ extension Engine {
     private func shareItem(
         _ row: BaseRow, in zone: ZoneInfo, placements: Placements, writer: inout HistoryWriter
     ) throws {
-        let db = writer.db
         let root = RecordID(zone: zone.id, name: .zoneRoot)
-        let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
-        let id = try moveRecord(row.id, to: zone.id, parent: root, name: nil, shown: row.vector, writer: &writer)
+        let id = try moveTree(
+            row, to: root, name: nil, staysAt: row.parent, placements: placements, writer: &writer)
         try writePlacement(
             zone: zone.id, record: id.name, parent: row.parent, name: row.name, placements: placements, writer: &writer)
-        try db.removeBase(row.id)
-        var shown = row
-        shown.id = id
-        shown.vector = try db.state(of: id)?.vector ?? [:]
-        try db.setBase(shown)
-        for child in children where child.id.zone == row.id.zone && !child.id.isZoneRoot {
-            try moveTree(child, to: id, name: child.name, placements: placements, writer: &writer)
-        }
     }
 
     /// The folder `Shared` of the library, in which contributions to selections land; shown only while it has something.
@@ -202,32 +194,14 @@ extension Engine {
                 let parent =
                     row.parent.zone == privateZone
                     ? row.parent : RecordID(zone: privateZone, name: mountParent ?? .zoneRoot)
-                try takeOut(row, to: parent, placements: placements, writer: &writer)
+                // The base goes on saying where the file lies, which may be in the share's folder: applying moves it out.
+                try moveTree(
+                    row, to: parent, name: row.name, staysAt: row.parent, placements: placements, writer: &writer)
             }
             try writer.finish()
         }
         pushSoon()
         return Reply(lines: ["\(paths.count) taken out of '\(zone.control.title)'; your files stay."])
-    }
-
-    /// Moves a record back to the private zone. The base goes on saying where the file lies, which may be in the share's
-    /// folder: applying moves it out.
-    private func takeOut(
-        _ row: BaseRow, to parent: RecordID, placements: Placements, writer: inout HistoryWriter
-    ) throws {
-        let db = writer.db
-        let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
-        let id = try moveRecord(
-            row.id, to: parent.zone, parent: parent, name: row.name, shown: row.vector, writer: &writer)
-        try removePlacement(placements.records[row.id], writer: &writer)
-        try db.removeBase(row.id)
-        var shown = row
-        shown.id = id
-        shown.vector = try db.state(of: id)?.vector ?? [:]
-        try db.setBase(shown)
-        for child in children where !child.id.isZoneRoot && child.id.zone == row.id.zone {
-            try moveTree(child, to: id, name: child.name, placements: placements, writer: &writer)
-        }
     }
 
     /// Brings everything of a zone back into the private zone, ids, values and history kept.
@@ -256,7 +230,9 @@ extension Engine {
                 try db.removeBase(base.id)
                 if base.id.isZoneRoot {
                     base.id = homeFolder
+                    base.vector = try db.state(of: homeFolder)?.vector ?? [:]
                 } else {
+                    // Values travel with their dots, so what was shown of the record there is what is shown here.
                     base.id = RecordID(zone: privateZone, name: base.id.name)
                 }
                 if base.parent.zone == zone.id {
@@ -264,7 +240,6 @@ extension Engine {
                         base.parent.isZoneRoot ? homeFolder : RecordID(zone: privateZone, name: base.parent.name)
                 }
                 base.twins = base.twins.map { RecordID(zone: privateZone, name: $0.name) }
-                base.vector = try db.state(of: base.id)?.vector ?? [:]
                 try db.setBase(base)
             }
             try removePlacement(mountPlacement, writer: &writer)

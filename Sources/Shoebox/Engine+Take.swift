@@ -417,7 +417,8 @@ private struct LocalTaker {
                 "Copy it instead of moving it.", zone: row.id.zone)
             return
         }
-        try engine.moveTree(row, to: parent, name: name, placements: placements, writer: &writer)
+        try engine.moveTree(
+            row, to: parent, name: name, isEdit: true, placements: placements, writer: &writer)
         let title = engine.zones[parent.zone]?.control.title ?? ""
         if engine.zones[parent.zone]?.row.kind == .share {
             aftermath.log.append("'\(engine.display(path, root))' is shared in '\(title)' now")

@@ -39,16 +39,23 @@ struct HistoryWriter {
     @discardableResult
     mutating func write(
         _ id: RecordID, type: RecordType, _ action: Change.Action, context: VersionVector = [:],
-        isDerived: Bool = false, timestamp: HybridTimestamp? = nil
+        isDerived: Bool = false, timestamp: HybridTimestamp? = nil, movedFrom: ZoneID? = nil
     ) throws -> Change {
-        counter += 1
         let change = Change(
-            record: id.name, type: type, dot: Dot(replica: replica, counter: counter), context: context,
-            timestamp: timestamp ?? clock.next(nowMilliseconds: nowMilliseconds, replica: replica), author: account,
-            action: action, isDerived: isDerived)
+            record: id.name, type: type, dot: nextDot(), context: context, timestamp: timestamp ?? nextTimestamp(),
+            author: account, action: action, isDerived: isDerived, movedFrom: movedFrom)
         try insert(change, zone: id.zone)
         return change
     }
+
+    /// The identity of the next own change.
+    mutating func nextDot() -> Dot {
+        counter += 1
+        return Dot(replica: replica, counter: counter)
+    }
+
+    /// The time of the next own edit.
+    mutating func nextTimestamp() -> HybridTimestamp { clock.next(nowMilliseconds: nowMilliseconds, replica: replica) }
 
     /// Writes a change as it is: one that is carried from another zone.
     mutating func insert(_ change: Change, zone: ZoneID) throws {

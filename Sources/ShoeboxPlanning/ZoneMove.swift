@@ -21,10 +21,12 @@ public struct ZoneMove: Hashable, Sendable {
 ///   - to: the new one.
 ///   - fields: the place in the new zone, `parent` and `name`; empty for a record without one.
 ///   - dots: the identities of the new change in the new zone and of the mark in the old one, in this order.
+///   - isDerived: whether nobody edited the record by this, as when its folder was shared: a deletion by somebody who
+///     knew nothing of the move then counts all the same.
 /// - Returns: nil for no changes, or changes of another record.
 public func planZoneMove(
     of changes: [Change], existing: [Change] = [], from: ZoneID, to: ZoneID, fields: [FieldKey: Value],
-    dots: (arrival: Dot, mark: Dot), timestamp: HybridTimestamp, author: AccountID
+    dots: (arrival: Dot, mark: Dot), timestamp: HybridTimestamp, author: AccountID, isDerived: Bool = false
 ) -> ZoneMove? {
     guard let old = RecordState(changes) else { return nil }
     var shown = old.vector
@@ -36,7 +38,7 @@ public func planZoneMove(
     arrival.append(
         Change(
             record: old.name, type: old.type, dot: dots.arrival, context: shown, timestamp: timestamp, author: author,
-            action: .set(fields), movedFrom: from))
+            action: .set(fields), isDerived: isDerived, movedFrom: from))
     let mark = Change(
         record: old.name, type: old.type, dot: dots.mark, context: old.vector, timestamp: timestamp, author: author,
         action: .moved(to: to))

@@ -76,6 +76,7 @@ extension Database {
             Data(ChangeCoder.encode(change)),
         ])
         guard changesCount > 0 else { return false }
+        try noteMove(change, in: zone)
         if standing.counts { try refresh(change.record, in: zone, after: change) }
         return true
     }
@@ -253,6 +254,9 @@ extension Database {
             let stored = try StoredChange(row)
             var change = stored.change
             if change.dot.replica == old, change.dot.counter > limit { change.dot.replica = fresh }
+            if let forwards = change.forwards, forwards.replica == old, forwards.counter > limit {
+                change.forwards?.replica = fresh
+            }
             change.context = renumbered(change.context)
             try execute(
                 sql: "UPDATE change SET replica = ?, sender = ?, payload = ? WHERE id = ?",

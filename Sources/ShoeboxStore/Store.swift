@@ -125,6 +125,8 @@ enum Schema {
         CREATE INDEX recordByType ON record (type, zone);
         CREATE INDEX recordConflicts ON record (zone, record) WHERE conflicts > 0;
 
+        CREATE TABLE zoneMove (record BLOB NOT NULL, zone BLOB NOT NULL, PRIMARY KEY (record, zone)) WITHOUT ROWID;
+
         CREATE TABLE base (
             root INTEGER NOT NULL, zone BLOB NOT NULL, record BLOB NOT NULL,
             parentZone BLOB NOT NULL, parent BLOB NOT NULL, name BLOB NOT NULL, kind INTEGER NOT NULL,

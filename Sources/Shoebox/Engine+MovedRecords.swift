@@ -1,0 +1,332 @@
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+
+import class GRDB.Database
+
+extension Engine {
+    /// Finishes what moves between zones left open: what somebody wrote in the old zone without knowing of the move goes
+    /// on to the new one, and what was put into a folder while that was shared follows it. Returns how many changes that
+    /// made; any device of the owner may do it, and several that do make one edit.
+    func followMoves(_ rows: [RecordRow]) throws -> Int {
+        let names = try store.read { db in try rows.filter { try mayFollow($0, db) }.map(\.id) }
+        guard !names.isEmpty else { return 0 }
+        return try store.write { db in
+            var follower = MoveFollower(
+                engine: self, db: db, writer: try HistoryWriter(db, engine: self, author: "move"),
+                placements: try placements(db))
+            try follower.follow(names)
+            try follower.writer.finish()
+            return follower.writer.count
+        }
+    }
+
+    /// Whether anything may have to be done for a record: it moved once, or says that it is in a folder that did. Cheap,
+    /// and right for nearly all records.
+    private func mayFollow(_ row: RecordRow, _ db: Database) throws -> Bool {
+        guard zones[row.id.zone]?.row.isMine == true, row.type != .placement,
+            row.type.hasPlace || row.subject != nil
+        else { return false }
+        if !(try db.zonesOfMoves(of: row.type.hasPlace ? row.id.name : row.subject ?? row.id.name)).isEmpty {
+            return true
+        }
+        guard row.isLive, row.type.hasPlace, let parent = row.parent else { return false }
+        return !(try db.zonesOfMoves(of: parent)).isEmpty
+    }
+
+    /// Says in the base tree that what the folder shows of a record that moved to another zone is the record there, so
+    /// that nothing is done to the file: another device of the account shared or unshared it.
+    func rekeyMoved(_ rows: [RecordRow]) throws {
+        for row in rows where !row.isLive && row.type.hasPlace {
+            guard !(try store.read { db in try db.zonesOfMoves(of: row.id.name) }).isEmpty else { continue }
+            try store.write { db in
+                guard let base = try db.base(row.id), let state = try db.state(of: row.id), let zone = state.movedTo,
+                    zones[zone]?.row.root == base.root
+                else { return }
+                var target = RecordID(zone: zone, name: row.id.name)
+                if try db.record(target)?.isLive != true {
+                    guard row.type == .folder, try isSharedFolder(row.id, as: zone, placements(db), db) else { return }
+                    target = RecordID(zone: zone, name: .zoneRoot)
+                }
+                guard try db.base(target) == nil else { return }
+                // Values travel with their dots, but into somebody else's zone, where they are written anew.
+                let isSame = zones[zone]?.row.isMine == true
+                let vector = isSame ? nil : try db.state(of: target)?.vector
+                try db.rekeyBase(row.id, to: target, vector: target.isZoneRoot ? [:] : vector)
+                try db.markDirty(target)
+                try db.markLayoutDirty()
+            }
+        }
+    }
+
+    /// Records whose files stay where they are for now: they moved to a zone, or to a place in it, that is not known here
+    /// yet. Their bytes come from there, and would only go to the trash and come back.
+    func awaitedMoves(of rows: [RecordRow]) throws -> Set<RecordID> {
+        try store.read { db in
+            var result: Set<RecordID> = []
+            for row in rows where !row.isLive && row.type.hasContent {
+                // Where others' photos went is not for this account to know.
+                guard zones[row.id.zone]?.row.isMine == true, !(try db.zonesOfMoves(of: row.id.name)).isEmpty,
+                    try db.base(row.id) != nil, let zone = try db.state(of: row.id)?.movedTo
+                else { continue }
+                if try zones[zone] == nil || db.record(RecordID(zone: zone, name: row.id.name)) == nil {
+                    result.insert(row.id)
+                }
+            }
+            return result
+        }
+    }
+
+    /// Whether a folder became a share as a whole: the zone is shown in its place.
+    func isSharedFolder(_ id: RecordID, as zone: ZoneID, _ placements: Placements, _ db: Database) throws -> Bool {
+        guard id.zone == privateZone, let placement = placements.zones[zone], placement.isLocated,
+            let state = try db.state(of: placement.id)
+        else { return false }
+        return state[.photo]?.reference == id.name
+    }
+}
+
+/// Follows moves inside one database transaction.
+private struct MoveFollower {
+    let engine: Engine
+    let db: Database
+    var writer: HistoryWriter
+    let placements: Placements
+    private var queue: [RecordID] = []
+    private var queued: Set<RecordID> = []
+
+    init(engine: Engine, db: Database, writer: HistoryWriter, placements: Placements) {
+        self.engine = engine
+        self.db = db
+        self.writer = writer
+        self.placements = placements
+    }
+
+    mutating func follow(_ ids: [RecordID]) throws {
+        for id in ids { enqueue(id) }
+        while let id = queue.popLast() {
+            guard let row = try db.record(id) else { continue }
+            guard row.type.hasPlace else {
+                if let photo = row.subject { enqueue(RecordID(zone: id.zone, name: photo)) }
+                continue
+            }
+            if row.type == .folder { try gatherChildren(of: id) }
+            if row.type == .folder, try forwardToPlacement(id) { continue }
+            if try gatherHome(id, type: row.type) { continue }
+            try followParent(id)
+        }
+    }
+
+    private mutating func enqueue(_ id: RecordID) {
+        if queued.insert(id).inserted { queue.append(id) }
+    }
+
+    private func isWritable(_ zone: ZoneID) -> Bool { engine.zones[zone]?.mayWrite(engine.account) == true }
+    private func isMine(_ zone: ZoneID) -> Bool { engine.zones[zone]?.row.isMine == true }
+
+    // MARK: One record in several zones
+
+    /// Brings a record that several zones know of together in one; false if there is nothing to be decided.
+    private mutating func gatherHome(_ id: RecordID, type: RecordType) throws -> Bool {
+        let candidates = try db.zonesOfMoves(of: id.name).filter(isWritable)
+        guard candidates.count > 1 else { return false }
+        var changes: [ZoneID: [Change]] = [:]
+        for zone in candidates { changes[zone] = try db.changes(of: id.name, in: zone) }
+        let states = changes.compactMapValues { RecordState($0) }
+        guard var home = homeZone(of: states) else { return false }
+        var isDone = false
+        for zone in candidates where zone != home && isMine(zone) {
+            let old = changes[zone] ?? []
+            guard let state = states[zone] else { continue }
+            if let folder = movedOut(state, from: zone, to: home) {
+                // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
+                try engine.moveRecord(
+                    RecordID(zone: home, name: id.name), to: zone, parent: folder, name: nil, shown: [:],
+                    writer: &writer)
+                home = zone
+                isDone = true
+                continue
+            }
+            if try forward(old, to: RecordID(zone: home, name: id.name)) { isDone = true }
+            if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
+                try writer.write(
+                    RecordID(zone: zone, name: id.name), type: type, .moved(to: home), context: now.vector)
+                isDone = true
+            }
+            if let stale = placements.records[RecordID(zone: zone, name: id.name)] {
+                try engine.removePlacement(stale, writer: &writer)
+            }
+            try forwardCompanions(of: id.name, from: zone, to: home)
+        }
+        return isDone || home != id.zone
+    }
+
+    /// The folder of the private zone that a record was moved to, out of a shared folder, by somebody who did not know
+    /// that it was shared; nil if that is not what happened.
+    private func movedOut(_ state: RecordState, from zone: ZoneID, to home: ZoneID) -> RecordID? {
+        guard zone == engine.privateZone, state.isLive, let winner = state.fields[.parent]?.winner,
+            placements.records[RecordID(zone: home, name: state.name)] == nil,
+            engine.zones[home]?.row.kind == .share, !isCovered(winner.dot, state)
+        else { return nil }
+        guard let name = winner.value.reference else {
+            return RecordID(zone: zone, name: .zoneRoot)
+        }
+        let folder = RecordID(zone: zone, name: name)
+        guard let row = try? db.record(folder), row.type == .folder, row.isLive else { return nil }
+        return folder
+    }
+
+    private func isCovered(_ dot: Dot, _ state: RecordState) -> Bool {
+        state.marks.contains { $0.destination != nil && $0.context.contains(dot) }
+    }
+
+    /// Repeats in a record's home what its old zone has of it and the home has not; whether there was anything.
+    @discardableResult
+    private mutating func forward(
+        _ old: [Change], to target: RecordID
+    ) throws -> Bool {
+        let home = try db.changes(of: target.name, in: target.zone)
+        var hasAny = false
+        var dots: [Dot] = []
+        let edits = forwardedEdits(
+            old: old, home: home, zone: target.zone,
+            hasFolder: { name in
+                let folder = try? db.record(RecordID(zone: target.zone, name: name))
+                return folder?.type == .folder && folder?.isLive == true
+            },
+            nextDot: {
+                let dot = Dot(replica: engine.replica, counter: UInt64(dots.count + 1))
+                dots.append(dot)
+                return dot
+            })
+        for edit in edits {
+            var edit = edit
+            if case .delete = edit.action {
+                // What is the account's own again, others can't delete; nor does it delete for others here.
+                guard isMine(target.zone), edit.author == engine.account else { continue }
+            }
+            hasAny = true
+            if isMine(target.zone) {
+                edit.dot = writer.nextDot()
+                try writer.insert(edit, zone: target.zone)
+            } else if case .set = edit.action {
+                // Over what this account wrote there, and over nobody else's.
+                let own = home.filter { $0.author == engine.account }.map(\.dot)
+                try writer.write(
+                    target, type: edit.type, edit.action, context: VersionVector(own), timestamp: edit.timestamp)
+            }
+            try placeLate(edit, target: target)
+        }
+        return hasAny
+    }
+
+    /// A photo of a selection lies where its placement says: a late renaming or moving of it is one of the placement.
+    private mutating func placeLate(_ edit: Change, target: RecordID) throws {
+        guard let placement = placements.records[target], let name = placement.name,
+            let privateZone = engine.privateZone,
+            target.zone != privateZone
+        else { return }
+        let late = try late(edit)
+        guard late.name != nil || late.parent != nil else { return }
+        var folder = RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot)
+        if let parent = late.parent { folder = RecordID(zone: privateZone, name: parent.reference ?? .zoneRoot) }
+        try engine.writePlacement(
+            zone: target.zone, record: target.name, parent: folder, name: late.name ?? name, placements: placements,
+            writer: &writer)
+    }
+
+    private func late(_ edit: Change) throws -> (name: FileName?, parent: Value?) {
+        // The forwarded edit has lost a folder that the home does not have.
+        guard let privateZone = engine.privateZone, let dot = edit.forwards,
+            let original = try db.changes(of: edit.record, in: privateZone).first(where: { $0.identity == dot }),
+            case .set(let fields) = original.action
+        else { return (nil, nil) }
+        return (fields[.name]?.fileName, fields[.parent])
+    }
+
+    // MARK: Tags, ratings, remarks
+
+    private mutating func forwardCompanions(of photo: RecordName, from zone: ZoneID, to home: ZoneID) throws {
+        for row in try db.allCompanions(of: RecordID(zone: zone, name: photo)) {
+            guard let state = try db.state(of: row.id), state.isLive else { continue }
+            let old = try db.changes(of: row.id.name, in: zone)
+            if row.type == .photoTag {
+                try forwardMembership(state, of: photo, from: zone, to: home)
+            } else {
+                try forward(old, to: RecordID(zone: home, name: row.id.name))
+            }
+            try writer.write(
+                row.id, type: row.type, .moved(to: home), context: try db.state(of: row.id)?.vector ?? state.vector)
+        }
+    }
+
+    /// A tag of the old zone is another record in the home, found by its title.
+    private mutating func forwardMembership(
+        _ state: RecordState, of photo: RecordName, from zone: ZoneID, to home: ZoneID
+    ) throws {
+        guard let tag = state[.tag]?.reference, let title = try engine.tagTitles(in: zone, db)[tag] else { return }
+        try engine.setTag(
+            title, on: RecordID(zone: home, name: photo), isMember: state[.member]?.boolean != false, writer: &writer)
+    }
+
+    // MARK: Folders
+
+    /// What was put into a folder that moved follows it, whichever of both was known first.
+    private mutating func gatherChildren(of id: RecordID) throws {
+        for zone in try db.zonesOfMoves(of: id.name) where isMine(zone) {
+            guard let state = try db.state(of: RecordID(zone: zone, name: id.name)), state.movedTo != nil else {
+                continue
+            }
+            for child in try db.placedChildren(in: zone, parent: id.name) { enqueue(child.id) }
+        }
+    }
+
+    /// Moves a record after the folder that it says it is in, if that moved to another zone.
+    private mutating func followParent(_ id: RecordID) throws {
+        guard isMine(id.zone), let row = try db.record(id), row.isLive, let parent = row.parent else { return }
+        let folder = RecordID(zone: id.zone, name: parent)
+        guard let state = try db.state(of: folder), state.type == .folder, let zone = state.movedTo, isWritable(zone)
+        else { return }
+        // What others put into a folder that was taken out of the share stays in the share.
+        guard id.zone == engine.privateZone || row.nameAuthor == engine.account else { return }
+        let there = RecordID(zone: zone, name: parent)
+        let isFolderThere = try db.record(there)?.isLive == true
+        if !isFolderThere {
+            guard try engine.isSharedFolder(folder, as: zone, placements, db) else { return }
+        }
+        let target = isFolderThere ? there : RecordID(zone: zone, name: .zoneRoot)
+        let shown = try db.base(id)?.vector ?? [:]
+        let (moved, vector) = try engine.moveRecord(
+            id, to: zone, parent: target, name: nil, shown: shown, writer: &writer)
+        try engine.removePlacement(placements.records[id], writer: &writer)
+        if engine.zones[zone]?.row.root == engine.zones[id.zone]?.row.root {
+            try db.rekeyBase(id, to: moved, vector: isMine(zone) ? nil : vector)
+        }
+        if row.type == .folder {
+            for child in try db.placedChildren(in: id.zone, parent: id.name) { enqueue(child.id) }
+        }
+    }
+
+    /// A folder that was shared as a whole is shown as its zone: a late renaming or moving of it is one of the placement.
+    /// False if the folder is no such one.
+    private mutating func forwardToPlacement(_ id: RecordID) throws -> Bool {
+        guard id.zone == engine.privateZone, let state = try db.state(of: id) else { return false }
+        let shared = try Set(state.marks.compactMap(\.destination)).filter { zone in
+            guard isMine(zone), !state.hasReturned(from: zone) else { return false }
+            return try engine.isSharedFolder(id, as: zone, placements, db)
+        }
+        guard let zone = shared.min(), let placement = placements.zones[zone] else { return false }
+        guard state.isLive else { return true }
+        var fields: [FieldKey: Value] = [:]
+        for key in [FieldKey.name, .parent] {
+            if let winner = state.fields[key]?.winner, !isCovered(winner.dot, state) { fields[key] = winner.value }
+        }
+        if !fields.isEmpty {
+            try writer.write(
+                placement.id, type: .placement, .set(fields), context: try db.state(of: placement.id)?.vector ?? [:],
+                isDerived: true, timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
+        }
+        try writer.write(id, type: .folder, .moved(to: zone), context: state.vector)
+        return true
+    }
+}

@@ -1,0 +1,211 @@
+import Shoebox
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import Testing
+
+/// What one device of an owner does to a photo while another one moves it to another zone: by sharing it or the folder it
+/// is in, adding it to a share, taking it out, or stopping the share.
+@Suite struct ZoneMoveScenarioTests {
+    /// Alice with two devices, and Bob; `Trip` has two photos.
+    private func village() throws -> (Village, alice: Replica, second: Replica, bob: Replica) {
+        var village = try Village(labels: ["alice", "bob"])
+        let alice = village.replicas[0]
+        try alice.machine.library.write("Trip/a.jpg", "aaa")
+        try alice.machine.library.write("Trip/b.jpg", "bbb")
+        try alice.machine.library.write("Home/c.jpg", "ccc")
+        try #require(try village.settle())
+        let second = try village.addDevice(of: alice, name: "alice2")
+        try #require(try village.settle())
+        return (village, alice, second, village.replicas[1])
+    }
+
+    /// Shares some paths with Bob, who accepts; the second device hears nothing of it.
+    private func share(_ paths: [String], _ village: Village, _ alice: Replica, _ bob: Replica) throws {
+        let made = alice.request(
+            .shareCreate(
+                paths: paths.map { alice.path($0) }, title: "Trip", publicPermission: "none", isSealed: true))
+        try #require(made.code == 0, "\(made)")
+        try #require(alice.request(.invite(share: "Trip", accounts: ["bob"], permission: "readWrite")).code == 0)
+        try #require(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try settle(village, [alice, bob])
+    }
+
+    /// Rounds of some replicas only.
+    private func settle(_ village: Village, _ replicas: [Replica]) throws {
+        for _ in 0..<12 {
+            for replica in replicas { try replica.round() }
+            village.world.clock.advance(milliseconds: 700)
+        }
+    }
+
+    /// Everybody's rounds; the devices of the owner show the same in the end, and nobody has a problem.
+    private func finish(_ village: Village, _ alice: Replica, _ second: Replica) throws {
+        for _ in 0..<50 { try village.settle(rounds: 1) }
+        try #require(try village.settle())
+        #expect(treeDifference(second.files(.library), alice.files(.library)) == [])
+        for replica in village.replicas {
+            #expect(replica.problems.isEmpty, "\(replica.machine.name) \(replica.problems)")
+        }
+    }
+
+    /// Edits of bytes and fields of a photo on a device that is away.
+    private func edit(_ path: String, _ replica: Replica) throws {
+        try replica.machine.library.write(path, "edited")
+        #expect(replica.request(.caption(path: replica.path(path), text: "late")).code == 0)
+        #expect(replica.request(.tag(path: replica.path(path), titles: ["Sea"], isMember: true)).code == 0)
+        #expect(replica.request(.rate(path: replica.path(path), value: 4)).code == 0)
+    }
+
+    private func expectEdited(_ path: String, _ replica: Replica, _ root: RootKind = .library) {
+        #expect(replica.tree(root)[path] == "edited", "\(replica.machine.name) \(replica.tree(root))")
+        let sidecar = replica.sidecar(path, root)?.fields
+        #expect(
+            sidecar?.caption == "late" && sidecar?.tags == ["Sea"],
+            "\(replica.machine.name) \(String(describing: sidecar))")
+        if replica.label == "alice" { #expect(sidecar?.rating == 4, "\(replica.machine.name)") }
+    }
+
+    @Test(arguments: [["Trip"], ["Trip/a.jpg"], ["Trip/a.jpg", "Home/c.jpg"]])
+    func `edits of a photo that was shared meanwhile end in the share`(paths: [String]) throws {
+        let (village, alice, second, bob) = try village()
+        try edit("Trip/a.jpg", second)
+        try share(paths, village, alice, bob)
+        try finish(village, alice, second)
+        for replica in [alice, second] {
+            #expect(replica.tree(.library).count == 3)
+            expectEdited("Trip/a.jpg", replica)
+        }
+        expectEdited("alice/Trip/a.jpg", bob, .shared)
+    }
+
+    @Test func `edits of a photo that was added to a share meanwhile end in the share`() throws {
+        let (village, alice, second, bob) = try village()
+        try share(["Home/c.jpg"], village, alice, bob)
+        try edit("Trip/a.jpg", second)
+        try #require(alice.request(.shareAdd(share: "Trip", paths: [alice.path("Trip/a.jpg")])).code == 0)
+        try settle(village, [alice, bob])
+        try finish(village, alice, second)
+        for replica in [alice, second] { expectEdited("Trip/a.jpg", replica) }
+        expectEdited("alice/Trip/a.jpg", bob, .shared)
+    }
+
+    @Test func `edits of a photo that was taken out of a share meanwhile stay with the owner`() throws {
+        let (village, alice, second, bob) = try village()
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        try edit("Trip/a.jpg", second)
+        try #require(alice.request(.shareRemove(share: "Trip", paths: [alice.path("Trip/a.jpg")])).code == 0)
+        try settle(village, [alice, bob])
+        #expect(bob.tree(.shared) == ["alice/Trip/b.jpg": "bbb"])
+        try finish(village, alice, second)
+        for replica in [alice, second] { expectEdited("a.jpg", replica) }
+        #expect(bob.tree(.shared) == ["alice/Trip/b.jpg": "bbb"])
+    }
+
+    @Test func `a participant's edits of a photo that was taken out meanwhile reach the owner, and it stays out`()
+        throws
+    {
+        let (village, alice, second, bob) = try village()
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        try bob.machine.shared.write("alice/Trip/a.jpg", "edited")
+        #expect(bob.request(.caption(path: bob.path("alice/Trip/a.jpg", .shared), text: "late")).code == 0)
+        try #require(alice.request(.shareRemove(share: "Trip", paths: [alice.path("Trip/a.jpg")])).code == 0)
+        try settle(village, [alice, second])
+        try finish(village, alice, second)
+        for replica in [alice, second] {
+            #expect(replica.tree(.library)["a.jpg"] == "edited")
+            #expect(replica.sidecar("a.jpg", .library)?.fields.caption == "late")
+        }
+        #expect(bob.tree(.shared) == ["alice/Trip/b.jpg": "bbb"])
+    }
+
+    @Test func `edits of a photo whose share was stopped meanwhile stay with the owner`() throws {
+        let (village, alice, second, bob) = try village()
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        try edit("Trip/a.jpg", second)
+        try second.machine.library.write("Trip/new.jpg", "new")
+        try #require(alice.request(.stop(share: "Trip")).code == 0)
+        try settle(village, [alice])
+        for _ in 0..<50 { try village.settle(rounds: 1) }
+        for replica in [alice, second] {
+            expectEdited("Trip/a.jpg", replica)
+            #expect(replica.tree(.library)["Trip/new.jpg"] == "new")
+            #expect(replica.tree(.library).count == 4, "\(replica.tree(.library))")
+        }
+        #expect(bob.tree(.shared) == [:])
+    }
+
+    @Test func `what is dropped into a folder while it is being shared becomes part of the share`() throws {
+        let (village, alice, second, bob) = try village()
+        try second.machine.library.write("Trip/new.jpg", "new")
+        try second.machine.library.write("Trip/Sea/deep.jpg", "deep")
+        try second.round()
+        try second.machine.library.move("Home/c.jpg", to: "Trip/c.jpg")
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        let inside = ["a.jpg": "aaa", "b.jpg": "bbb", "c.jpg": "ccc", "new.jpg": "new", "Sea/deep.jpg": "deep"]
+        for replica in [alice, second] {
+            #expect(
+                replica.tree(.library) == Dictionary(uniqueKeysWithValues: inside.map { ("Trip/\($0.key)", $0.value) }))
+        }
+        #expect(
+            bob.tree(.shared) == Dictionary(uniqueKeysWithValues: inside.map { ("alice/Trip/\($0.key)", $0.value) }))
+    }
+
+    @Test func `a photo that was deleted without knowing that it is shared is deleted, and stays so`() throws {
+        let (village, alice, second, bob) = try village()
+        try second.machine.library.delete("Trip/a.jpg")
+        try second.round()
+        village.world.clock.advance(milliseconds: 2_000)
+        try share(["Trip"], village, alice, bob)
+        #expect(bob.tree(.shared).count == 2)
+        try finish(village, alice, second)
+        for replica in [alice, second] {
+            #expect(replica.tree(.library).keys.sorted() == ["Home/c.jpg", "Trip/b.jpg"])
+        }
+        #expect(bob.tree(.shared) == ["alice/Trip/b.jpg": "bbb"])
+    }
+
+    @Test func `a photo that was moved out of a folder while that was shared is not shared`() throws {
+        let (village, alice, second, bob) = try village()
+        try second.machine.library.move("Trip/a.jpg", to: "Home/a.jpg")
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        for replica in [alice, second] {
+            #expect(replica.tree(.library).keys.sorted() == ["Home/a.jpg", "Home/c.jpg", "Trip/b.jpg"])
+        }
+        #expect(bob.tree(.shared) == ["alice/Trip/b.jpg": "bbb"])
+    }
+
+    @Test func `a folder that was renamed while it was shared has its new name, and is shared`() throws {
+        let (village, alice, second, bob) = try village()
+        try second.machine.library.move("Trip", to: "Tour")
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        for replica in [alice, second] {
+            #expect(replica.tree(.library).keys.sorted() == ["Home/c.jpg", "Tour/a.jpg", "Tour/b.jpg"])
+        }
+        try second.machine.library.write("Tour/new.jpg", "new")
+        try finish(village, alice, second)
+        #expect(bob.tree(.shared).keys.sorted() == ["alice/Trip/a.jpg", "alice/Trip/b.jpg", "alice/Trip/new.jpg"])
+    }
+
+    @Test func `no file is moved or fetched on the owner's other devices when a folder is shared`() throws {
+        let (village, alice, second, bob) = try village()
+        let before = try second.machine.library.stamp("Trip/a.jpg")
+        let calls = second.machine.faults.operationCount
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        #expect(try second.machine.library.stamp("Trip/a.jpg") == before)
+        let changing = second.machine.faults.log.filter {
+            $0.number >= calls && $0.part == "library" && ["rename", "create", "write", "remove"].contains($0.name)
+        }
+        #expect(changing.isEmpty, "\(changing)")
+        #expect(second.machine.library.tree().keys.filter { $0.hasPrefix(".shoebox/trash") }.isEmpty)
+    }
+}
