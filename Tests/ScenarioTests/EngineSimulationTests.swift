@@ -53,7 +53,7 @@ import Testing
             (.midRound, 6),  // as calm 100
             (.unmounts, 2),  // a folder took the place of an unpublished photo: its deletion was forgotten
             (.everything, 222),  // a rename from another device took over the stamp of an edit that was not yet seen
-            (.everything, 238),  // a sidecar whose reading failed once became a photo; another's sidecar stood in its way
+            (.everything, 238),  // a sidecar whose reading failed once became a photo
         ] as [(Weather, UInt64)])
     func `a seed that failed passes`(weather: Weather, seed: UInt64) {
         #expect(Simulation.failures(of: script(seed, weather), setup: EngineSimulationSetup.make()) == [])
