@@ -62,6 +62,7 @@ extension Engine {
         outcome.derived += try writeDerivedNames(scope.layout.derivedNames, placements: scope.placements)
         let reunited = try settleBase(scope, failed: failed, root: root)
         let written = try writtenRows(operations, besides: dirty) + representatives(of: dirty, besides: reunited, scope)
+        if root == .shared { try followPermissions(of: dirty, root: root) }
         let unwritten = try writeSidecars(
             for: (dirty + written).filter { !failed.contains($0.id) }, root: root, outcome: &outcome)
         try writeTagFiles(for: dirty, root: root, outcome: &outcome)
@@ -182,7 +183,7 @@ extension Engine {
     /// file that was edited comes back only after it has been left alone.
     private func blockedRecords(_ ids: Set<RecordID>) throws -> Set<RecordID> {
         let now = world.uptimeMilliseconds()
-        var blocked: Set<RecordID> = []
+        var blocked = Set(try store.read { db in try owedCopies(db) }.keys)
         for (id, due) in restoreAfter {
             if due > now { blocked.insert(id) } else { restoreAfter[id] = nil }
         }
@@ -355,6 +356,39 @@ extension Engine {
         }
         return try store.read { db in
             try wanted.subtracting(known).sorted().compactMap { try db.record($0) }
+        }
+    }
+
+    /// Makes files in other people's shares writable or not, as this account may change them or not.
+    private func followPermissions(of dirty: [RecordRow], root: RootKind) throws {
+        for record in dirty where record.type.hasContent && record.isLive && zones[record.id.zone]?.row.isMine == false
+        {
+            let found = try store.read { db -> (row: BaseRow, path: RelativePath, isWritable: Bool)? in
+                guard let row = try db.base(record.id), row.root == root, !row.isParked,
+                    let parent = try db.basePath(of: row.parent, top: [top(root)])
+                else { return nil }
+                return (row, parent.appending(row.name), try may(.editRecord, record.id, db))
+            }
+            guard let (shown, path, isWritable) = found else { continue }
+            var row = shown
+            let wanted = isWritable ? row.stamp.mode | 0o200 : row.stamp.mode & ~0o222
+            guard wanted != row.stamp.mode else { continue }
+            guard setMode(wanted, at: path, of: row) else { continue }
+            row.stamp.mode = wanted
+            let noted = row
+            try store.write { db in try db.setBase(noted) }
+        }
+    }
+
+    /// Whether the permission bits of a file that is as last seen could be set.
+    private func setMode(_ mode: UInt16, at path: RelativePath, of row: BaseRow) -> Bool {
+        do {
+            guard try files(row.root).entry(at: path)?.stamp.isUnchanged(from: row.stamp) == true else { return false }
+            try files(row.root).setMode(path, mode)
+            return true
+        } catch {
+            log("the permission bits of '\(row.name)' stay: \(error)")
+            return false
         }
     }
 

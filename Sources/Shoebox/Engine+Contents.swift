@@ -18,7 +18,7 @@ extension FileError.Code {
 }
 
 /// Reads a file from its start to its end.
-private func stream(_ file: any ReadableFile, into take: ([UInt8]) throws -> Void) throws {
+func stream(_ file: any ReadableFile, into take: ([UInt8]) throws -> Void) throws {
     var offset: UInt64 = 0
     while true {
         let chunk = try file.read(at: offset, maxBytes: 131_072)
@@ -65,7 +65,7 @@ extension Engine {
     /// The bytes of a record: from a local file that has them, else from the container.
     private func content(_ hash: Digest32, of id: RecordID) throws -> FileContent {
         let state = try store.read { db in try db.state(of: id) }
-        let isWritable = zones[id.zone]?.mayWrite(account) == true
+        let isWritable = try store.read { db in try may(.editRecord, id, db) }
         let source = try localSources(of: hash).first ?? trashSource(of: hash)
         let asset = state?.fields[.content]?.values.compactMap(\.value.asset).first {
             $0.contentHash == hash && $0.location != nil
@@ -92,76 +92,5 @@ extension Engine {
                         path: state?.fileName?.description ?? "", reason: error.description)
                 }
             })
-    }
-
-    // MARK: Copies in the own library
-
-    /// Keeps an edit of a read-only file as one private copy in the library, updated and never numbered.
-    func keepPrivateCopy(of row: BaseRow) throws {
-        let title = zones[row.id.zone]?.control.title ?? "share"
-        try keepCopyInLibrary(row, folder: "Private copies of \(title)")
-        restoreAfter[row.id] = world.uptimeMilliseconds() + settings.restoreMilliseconds
-        try report(
-            "readOnly", path: row.name.description, zone: row.id.zone,
-            "'\(row.name)' was changed in '\(title)', which you may only read. Your version is in 'Private copies of \(title)' in your library.",
-            "The original comes back. Ask the owner for 'readWrite' to change it for everyone.")
-    }
-
-    /// Says that an edit of a read-only file could not be copied into the library.
-    func reportUncopied(_ row: BaseRow, _ error: FileError) throws {
-        try report(
-            error.code == .full ? "diskFull" : "notApplied", path: row.name.description, zone: row.id.zone,
-            "Your version of '\(row.name)', in a share that you may only read, cannot be copied into your library: \(error.reason).",
-            "It stays in the shared folder until then. Free some space in the library folder; it is tried again by itself."
-        )
-    }
-
-    /// Tries again to copy edits of read-only files into the library.
-    func keepUncopied() throws {
-        for row in uncopied.values {
-            do { try keepPrivateCopy(of: row) } catch is FileError { continue }
-            uncopied[row.id] = nil
-            for code in ["diskFull", "notApplied"] {
-                try clearProblem(code, path: row.name.description, zone: row.id.zone)
-            }
-            try store.write { db in try db.markDirty(row.id) }
-        }
-    }
-
-    /// Copies a shown file into a folder at the top of the library, under its own name; a former copy of the same
-    /// record there is replaced, into the trash.
-    func keepCopyInLibrary(_ row: BaseRow, folder: String) throws {
-        guard
-            let parent = try store.read({ db in try db.basePath(of: row.parent, top: [top(row.root)]) }),
-            try checkRoot(.library)
-        else { return }
-        let source = parent.appending(row.name)
-        let directory = RelativePath([FileName(safe: folder)])
-        if try world.library.entry(at: directory) == nil { try world.library.makeDirectory(directory) }
-        let key = "copy:\(row.id)"
-        var target = directory.appending(row.name)
-        if let former = try store.read({ db in try db.metaText(key) }), let path = RelativePath(former) {
-            target = path
-        }
-        let (hash, stamp) = try ContentHasher.hash(source, files(row.root))
-        let file = try files(row.root).open(source)
-        var replaced = try world.library.entry(at: target)?.stamp
-        if replaced != nil, try store.read({ db in try db.metaText(key) }) == nil {
-            // The name is another photo's: stay beside it.
-            target = directory.appending(row.name.inserting(" (\(row.id.name.description.prefix(8)))"))
-            replaced = try world.library.entry(at: target)?.stamp
-        }
-        let copier = FileApplier(
-            world.library, nowMilliseconds: world.nowMilliseconds, randomBytes: world.randomBytes,
-            content: { _, _ in
-                FileContent(mode: 0o644, modifiedNanoseconds: stamp.modifiedNanoseconds) { take in
-                    try stream(file, into: take)
-                }
-            }, recordIntent: { _ in })
-        let outcome = copier.apply(.write(row.id, at: target, contentHash: hash, replacing: replaced))
-        if case .failed(let error) = outcome { throw error }
-        let path = target.description
-        try store.write { db in try db.setMetaText(key, path) }
-        later[.init(root: .library, path: directory)] = world.uptimeMilliseconds()
     }
 }

@@ -186,9 +186,6 @@ extension Engine {
             for problem in current.problems where problem.code != .notYet {
                 log("a control of '\(current.control.title)' counts for nothing: \(problem)")
             }
-            if current.control.permission(of: account) != zone.control.permission(of: account) {
-                try store.write { db in try db.markAllDirty(in: id) }
-            }
         } catch let error as CloudError where error.code == .notInvited {
             guard !zone.row.isMine else { throw error }
             try end(id, because: "is closed to you: its owner removed you")
@@ -221,24 +218,7 @@ extension Engine {
             try end(id, because: "was stopped by \(zone.control.ownerLabel)")
         } else {
             try clearProblem("ended", zone: id)
-            if zone.control.permission(of: account) == .readOnly { try keepUnpublished(id) }
         }
-    }
-
-    /// Edits of somebody who may only read from now on are kept in the own library.
-    private func keepUnpublished(_ id: ZoneID) throws {
-        guard let zone = zones[id] else { return }
-        let pending = try store.read { db in try db.pendingChanges(in: id, limit: .max) }
-        guard !pending.isEmpty else { return }
-        for record in Set(pending.filter { Self.content(of: $0.change) != nil }.map(\.change.record)) {
-            guard let row = try store.read({ db in try db.base(RecordID(zone: id, name: record)) }) else { continue }
-            try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)")
-        }
-        try store.write { db in try db.refusePending(in: id) }
-        try report(
-            "demoted", zone: id,
-            "You may only read '\(zone.control.title)' now; \(pending.count) changes that were not published count no more.",
-            "Changed photos were copied to 'Kept from \(zone.control.title)' in your library.")
     }
 
     /// Applies a replica's new segments, page by page, each together with the change token.
@@ -296,12 +276,12 @@ extension Engine {
         let now = world.nowMilliseconds()
         var refused = 0
         var count = 0
+        var touched: Set<RecordName> = []
         var next = peer
         try store.write { db in
             var clock = try db.clock()
             let token = try db.beginHistory(author: "fetch:\(zone.id)", timeMilliseconds: now)
             for segment in segments {
-                let counts = control.counts(segment.account, segment.replica, sequence: segment.position.sequence)
                 for transaction in segment.transactions {
                     let bundle = Data(transaction.id.bigEndianColumn)
                     var changes: [(change: Change, sequence: UInt64)] = []
@@ -320,16 +300,15 @@ extension Engine {
                         continue
                     }
                     for (change, sequence) in changes + own {
-                        let mayCount =
-                            sequence == segment.position.sequence
-                            ? counts : control.counts(segment.account, segment.replica, sequence: sequence)
+                        let scope = control.scope(segment.account, segment.replica, sequence: sequence)
                         let standing: ChangeStanding =
                             !isWellFormed(change, from: segment, control: control)
-                            ? .malformed : mayCount ? .accepted : .refused
+                            ? .malformed : scope > .nothing ? .accepted : .refused
                         if !standing.counts { refused += 1 }
+                        touched.insert(change.record)
                         if try db.insert(
                             change, zone: zone.id, account: segment.account, sender: segment.replica,
-                            sequence: sequence, standing: standing, token: token)
+                            sequence: sequence, standing: standing, token: token, scope: scope)
                         {
                             count += 1
                         }
@@ -339,6 +318,8 @@ extension Engine {
                 next.applied = segment.position
                 next.account = segment.account
             }
+            try db.judgeOwn(touched, in: zone.id)
+            refused += try db.refusedCount(since: token, in: zone.id, scope: .own)
             try db.setClock(clock)
             try db.setPeer(next, in: zone.id)
         }

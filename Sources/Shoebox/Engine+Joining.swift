@@ -63,7 +63,12 @@ extension Engine {
     private func acceptedReply(_ joined: [ZoneInfo]) -> Reply {
         Reply(
             lines: joined.map { zone in
-                let what = zone.control.permission(of: account) == .readWrite ? "read and write" : "read only"
+                let what =
+                    switch zone.control.permission(of: account) {
+                    case .readWrite: "read and write"
+                    case .contribute: "read, add, and change what you added"
+                    default: "read only"
+                    }
                 return "Accepted '\(zone.control.title)' from \(zone.control.ownerLabel) (\(what))."
             } + ["The photos appear in the shared folder; 'shoebox status' shows how far it is."],
             values: ["id": joined.map(\.id.description).joined(separator: ",")])

@@ -49,6 +49,7 @@ extension Engine {
     /// Keeps a control that was read or written, and judges again what had arrived under another one.
     func keep(_ control: Control, version: ControlVersion, keyring: ZoneKeyring, in zone: ZoneID) throws {
         let keyringData = try keyring.column
+        var lost = 0
         try store.write { db in
             guard var row = try db.zone(zone) else { return }
             row.control = try ControlCoder.encode(control).column
@@ -57,12 +58,23 @@ extension Engine {
             row.keyring = keyringData
             row.isHeadDirty = true
             try db.setZone(row)
-            let affected = try db.judgeAgain(in: zone) { control.counts($0, $1, sequence: $2) }
+            let affected = try db.judgeAgain(in: zone) { control.scope($0, $1, sequence: $2) }
             if !affected.isEmpty {
                 log("\(affected.count) records are judged anew under the control \(version.version)")
             }
+            lost = try giveUpWhatCountsNoMore(in: zone, under: control, refused: affected, db)
+            // What this account may do shows in the modes of its files.
+            let former = zones[zone]?.control.permission(of: account)
+            if former != control.permission(of: account) { try db.markAllDirty(in: zone) }
         }
         try reloadZones()
+        if lost > 0 {
+            try report(
+                "demoted", zone: zone,
+                "In '\(control.title)', \(permissionText(zone)) now, \(lost) changes that were not published count no more.",
+                "Changed photos are copied to 'Private copies of \(control.title)' in your library.")
+        }
+        try makeOwedCopies()
     }
 
     /// An account by label, `label#fingerprint`, or fingerprint.
@@ -92,11 +104,28 @@ extension Engine {
         return found
     }
 
-    private func permission(_ text: String) throws -> Permission {
-        guard let permission = Permission(rawValue: text), permission != .none else {
-            throw RequestError(64, "'\(text)' is no permission.", "Use readOnly or readWrite.")
+    /// What somebody is given: a permission, and whether to manage people.
+    private struct Grant {
+        var permission: Permission
+        var role: Role
+
+        init(_ text: String) throws {
+            guard text != "admin" else {
+                (permission, role) = (.readWrite, .admin)
+                return
+            }
+            guard let permission = Permission(rawValue: text), permission != .none else {
+                throw RequestError(64, "'\(text)' is no permission.", "Use readOnly, contribute, readWrite or admin.")
+            }
+            (self.permission, role) = (permission, .participant)
         }
-        return permission
+
+        var text: String { role == .admin ? "admin" : permission.rawValue }
+
+        /// Whether a participant has this already.
+        func isHeld(by participant: Participant) -> Bool {
+            participant.permission == permission && participant.role == role
+        }
     }
 
     /// The last accepted segments of an account's replicas.
@@ -117,7 +146,7 @@ extension Engine {
     /// Invites accounts to an own share; inviting again renews the invitation.
     func invite(_ zone: ZoneInfo, _ accounts: [String], permission text: String) throws -> Reply {
         guard zone.row.state == .active, !zone.control.isStopped else { throw endedError(zone) }
-        let permission = try permission(text)
+        let grant = try Grant(text)
         let entries = try accounts.map(findAccount)
         try fetchAnew(zone.id)
         var positions: [AccountID: [ReplicaID: Position]] = [:]
@@ -129,40 +158,43 @@ extension Engine {
                     control.participants[entry.account]
                     ?? Participant(
                         account: entry.account, label: entry.label, permission: .none, status: .removed, generation: 0)
-                let takesPart = participant.status != .removed && participant.generation > 0
-                if takesPart, participant.permission == permission { continue }
+                let takesPart = participant.takesPart && participant.generation > 0
+                if takesPart, grant.isHeld(by: participant) { continue }
                 participant.label = entry.label
                 if takesPart {
-                    participant.setPermission(permission, at: known)
+                    participant.setPermission(grant.permission, at: known)
                 } else {
-                    participant.inviteAgain(permission, after: known)
+                    participant.inviteAgain(grant.permission, after: known)
                 }
+                participant.role = grant.role
                 control.participants[entry.account] = participant
             }
         }
         pushSoon()
         let link = try shareLink(zone)
         return Reply(
-            lines: entries.map { "invited \($0.label) (\($0.account.fingerprint)), \(permission.rawValue)" } + [
+            lines: entries.map { "invited \($0.label) (\($0.account.fingerprint)), \(grant.text)" } + [
                 "They accept with: shoebox accept '\(link)'", "or: shoebox accept --all-pending",
             ], values: ["link": link, "id": zone.id.description])
     }
 
     /// Changes what a participant may do.
     func setPermission(_ zone: ZoneInfo, _ name: String, _ text: String) throws -> Reply {
-        let permission = try permission(text)
+        let grant = try Grant(text)
         let id = try participant(name, in: zone)
         try fetchAnew(zone.id)
         let known = try heads(of: id, in: zone.id)
         try changeControl(of: zone) { control in
-            guard var participant = control.participants[id], participant.status != .removed,
-                participant.permission != permission
-            else { return }
-            participant.setPermission(permission, at: known)
+            guard var participant = control.participants[id], participant.takesPart, !grant.isHeld(by: participant)
+            else {
+                return
+            }
+            participant.setPermission(grant.permission, at: known)
+            participant.role = grant.role
             control.participants[id] = participant
         }
         pushSoon()
-        return Reply(lines: ["\(label(of: id)) has \(permission.rawValue) now"])
+        return Reply(lines: ["\(label(of: id)) has \(grant.text) now"])
     }
 
     /// Removes participants: what the owner has accepted of theirs stays, nothing later counts, and they can't read

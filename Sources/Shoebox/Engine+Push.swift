@@ -42,7 +42,7 @@ extension Engine {
         guard let zone = zones[id] else { return 0 }
         guard try checkOwnHead(zone) else { return 0 }
         var count = 0
-        if zone.mayWrite(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
+        if zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
             count = try buildSegments(zone)
         }
         let outbox = try store.read { db in try db.outbox(of: id) }

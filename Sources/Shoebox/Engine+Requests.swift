@@ -113,9 +113,10 @@ extension Engine {
         guard let row = try store.read({ db in try db.record(id) }), row.type.hasContent else {
             throw RequestError(ExitCode.notFound, "That is a folder, not a photo.", "Name a photo.")
         }
-        guard let zone = zones[id.zone], can(action, account: account, in: zone.control), zone.mayWrite(account) else {
+        guard try store.read({ db in try may(action, id, db) }) else {
             throw RequestError(
-                ExitCode.notPermitted, "You may only read '\(zones[id.zone]?.control.title ?? "")'.",
+                ExitCode.notPermitted,
+                "The photo is in '\(zones[id.zone]?.control.title ?? "")', \(permissionText(id.zone)).",
                 "Ask its owner for the permission 'readWrite'.")
         }
         let count = try store.write { db -> Int in

@@ -42,7 +42,7 @@ extension Engine {
         var outcome = RoundOutcome()
         try reloadZones()
         try finishWithdrawals()
-        try keepUncopied()
+        try makeOwedCopies()
         outcome.requests = try performRequests()
         try scanRoots(extent, &outcome)
         if reachesContainer { try exchange(&outcome) }

@@ -122,20 +122,20 @@ extension Engine {
         let id = row.id
         let rev = document.record == id.name ? document.rev : nil
         let zone = zones[id.zone]
-        let mayWrite = zone?.mayWrite(account) == true
         var count = 0
         var isRefused = false
         try store.write { db in
             let current = try details(of: id, db).sidecar
             let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields)
             let edits = sidecarEdits(file: document.fields, shown: shown, current: current)
-            if !edits.isEmpty, mayWrite {
+            let permitted = try edits.filter { try may($0.action, id, db) }
+            if !permitted.isEmpty {
                 var writer = try HistoryWriter(db, engine: self, author: author)
-                try apply(edits.filter(\.isAcceptable), to: id, writer: &writer)
+                try apply(permitted.filter(\.isAcceptable), to: id, writer: &writer)
                 try writer.finish()
                 count = writer.count
             }
-            isRefused = !edits.isEmpty && !mayWrite
+            isRefused = permitted.count < edits.count
             try db.setSidecar(SidecarRow(id: id, name: entry.name, stamp: entry.stamp, rev: rev ?? ""))
             // What the file says and what the record says may differ now: it is written again if so.
             try db.markDirty(id)
@@ -143,8 +143,8 @@ extension Engine {
         if isRefused {
             try report(
                 "readOnly", path: path, zone: id.zone,
-                "'\(path)' was edited, but you may only read '\(zone?.control.title ?? "")'; the sidecar is written again as it was.",
-                "Ask the owner for 'readWrite' to tag or rate these photos.")
+                "'\(path)' was edited in '\(zone?.control.title ?? "")', \(permissionText(id.zone)); the sidecar is written again as it was.",
+                "Ask the owner for 'readWrite' to change what the others see of these photos.")
         }
         if document.fields.rating.map({ !(0...5).contains($0) }) == true {
             try report(
@@ -237,7 +237,7 @@ extension Engine {
         if replaced == nil, details.isEmpty, settings.sidecars == .whenNeeded { return false }
         let rev = encodeHex(world.randomBytes(8))
         let document = SidecarDocument(record: row.id.name, rev: rev, fields: details.sidecar, unknown: unknown)
-        let mode: UInt16 = zones[row.id.zone]?.mayWrite(account) == true ? 0o644 : 0o444
+        let mode: UInt16 = may(.rate, in: row.id.zone) ? 0o644 : 0o444
         let outcome = applier.put(
             document.encoded(), at: directory.appending(name), replacing: replaced, mode: mode)
         switch outcome {
@@ -349,6 +349,15 @@ extension Engine {
 }
 
 extension SidecarEdit {
+    /// What its author must be allowed to do.
+    var action: SharingAction {
+        switch self {
+        case .addTag, .removeTag: .tag
+        case .setRating, .clearRating: .rate
+        case .setCaption, .clearCaption, .setCustom, .clearCustom: .editRecord
+        }
+    }
+
     /// Whether the value is one that a record may have.
     var isAcceptable: Bool {
         switch self {

@@ -97,8 +97,9 @@ extension Engine {
             .sorted()
         if matching.isEmpty {
             guard isMember else { return }
-            let tag = RecordID(zone: id.zone, name: RecordName(bytes: world.randomBytes(16)) ?? RecordName(3))
-            try writer.write(tag, type: .tag, .set([.title: .text(title)]))
+            let (name, origin) = newRecord()
+            let tag = RecordID(zone: id.zone, name: name)
+            try writer.write(tag, type: .tag, .set([.title: .text(title), .origin: origin]))
             matching = [tag.name]
         }
         // Taking out means every duplicate of the tag that the photo, or a twin of it, is in; adding means the one that wins.

@@ -9,8 +9,8 @@ import class GRDB.Database
 /// What is to be done after a batch of local changes was committed.
 private struct Aftermath {
     var problems: [Problem] = []
-    /// Edits of read-only files, to be copied into the library.
-    var privateCopies: [BaseRow] = []
+    /// Whether there are edits of read-only files, to be copied into the library.
+    var owesCopies = false
     /// Files that were renamed or moved, with where they were: their sidecars follow.
     var moved: [(id: RecordID, folder: RecordID, name: FileName)] = []
     /// Sidecars of deleted files, with the folder they are in.
@@ -43,14 +43,7 @@ extension Engine {
         for problem in aftermath.problems {
             try report(problem.code, path: problem.path, zone: problem.zone, problem.message, problem.remedy)
         }
-        for row in aftermath.privateCopies {
-            do { try keepPrivateCopy(of: row) } catch let error as FileError {
-                // Until the copy is made, the edited file stays: nowhere else are its bytes.
-                restoreAfter[row.id] = .max
-                uncopied[row.id] = row
-                try reportUncopied(row, error)
-            }
-        }
+        if aftermath.owesCopies { try makeOwedCopies() }
         for item in aftermath.moved { try followWithSidecar(item.id, from: item.folder, item.name, root: root) }
         for item in aftermath.orphans { try removeOrphan(item.row, in: item.folder, root: root) }
         if count > 0 { log("took \(count) changes (\(author))") }
@@ -137,7 +130,8 @@ private struct LocalTaker {
         }
     }
 
-    private func mayWrite(_ zone: ZoneID) -> Bool { engine.zones[zone]?.mayWrite(engine.account) == true }
+    private func may(_ action: SharingAction, _ id: RecordID) throws -> Bool { try engine.may(action, id, db) }
+    private func mayAdd(_ zone: ZoneID) -> Bool { engine.may(.addRecord, in: zone) }
 
     /// A parent as a field's value: a zone's root is null.
     private func parentValue(_ parent: RecordID) -> Value { parent.isZoneRoot ? .null : .reference(parent.name) }
@@ -155,7 +149,7 @@ private struct LocalTaker {
                 "Move it into a share's folder, or into your library.")
             return
         }
-        guard mayWrite(parent.zone) else {
+        guard mayAdd(parent.zone) else {
             refuse(
                 "readOnly", path,
                 "'\(engine.display(path, root))' was added to a share that you may only read; it stays on this machine only.",
@@ -164,8 +158,8 @@ private struct LocalTaker {
         }
         if try adopt(number, kind: kind, parent: parent, name: name, stamp: stamp, hash: hash) { return }
         let type: RecordType = kind == .folder ? .folder : MediaKind(name).recordType
-        let id = RecordID(zone: parent.zone, name: try freshName(path: path, kind: kind))
         var fields: [FieldKey: Value] = [.name: .name(name), .parent: parentValue(parent)]
+        let id = RecordID(zone: parent.zone, name: try newName(path: path, kind: kind, in: parent.zone, &fields))
         if let hash {
             fields[.content] = .asset(AssetReference(contentHash: hash, size: stamp.size))
             fields[.modified] = .integer(stamp.modifiedNanoseconds)
@@ -185,14 +179,20 @@ private struct LocalTaker {
         }
     }
 
-    /// The name that the sidecar beside a new file hints at, if no live record holds it anywhere; else a random one.
-    private func freshName(path: RelativePath, kind: NodeKind) throws -> RecordName {
-        if kind == .file, let hint = engine.sidecarHint(for: path, root: root),
+    /// The name that the sidecar beside a new file hints at, if no live record holds it anywhere; else a new one, with the
+    /// field that proves whose it is: without it nobody believes a contributor.
+    private func newName(
+        path: RelativePath, kind: NodeKind, in zone: ZoneID, _ fields: inout [FieldKey: Value]
+    ) throws -> RecordName {
+        if kind == .file, engine.zones[zone]?.mayWrite(engine.account) == true,
+            let hint = engine.sidecarHint(for: path, root: root),
             try !engine.zones.keys.contains(where: { try db.record(RecordID(zone: $0, name: hint)) != nil })
         {
             return hint
         }
-        return RecordName(bytes: engine.world.randomBytes(16)) ?? RecordName(1)
+        let (name, origin) = engine.newRecord()
+        fields[.origin] = origin
+        return name
     }
 
     /// A live record of the same place and bytes that the folder shows nothing of yet, such as after the local state
@@ -249,12 +249,13 @@ private struct LocalTaker {
             try db.markDirty(id)
             return
         }
-        guard mayWrite(id.zone) else {
+        guard try may(.editRecord, id) else {
             row.stamp = stamp
             row.contentHash = hash
             try db.setBase(row)
             try db.markDirty(id)
-            aftermath.privateCopies.append(row)
+            try engine.owePrivateCopy(of: id, .notPermitted, db)
+            aftermath.owesCopies = true
             return
         }
         // What only a twin said is this photo's from now on, as the bytes are no longer the twin's.
@@ -293,7 +294,7 @@ private struct LocalTaker {
             return
         }
         guard let row = try row(id) else { return }
-        guard mayWrite(id.zone) else {
+        guard try may(.deleteRecord, id) else {
             try db.removeBase(id)
             try db.markDirty(id)
             return
@@ -319,7 +320,7 @@ private struct LocalTaker {
     }
 
     private mutating func deleteRecord(_ id: RecordID, context: VersionVector) throws {
-        guard let record = try db.record(id), mayWrite(id.zone) else { return }
+        guard let record = try db.record(id), try may(.deleteRecord, id) else { return }
         try writer.write(id, type: record.type, .delete, context: context)
     }
 
@@ -338,7 +339,7 @@ private struct LocalTaker {
         let oldName = row.name
         if row.kind == .file {
             // In another zone the record has the same name.
-            let isCarried = parent.zone != id.zone && placements.records[id] == nil && mayWrite(parent.zone)
+            let isCarried = parent.zone != id.zone && placements.records[id] == nil && mayAdd(parent.zone)
             let now = isCarried ? RecordID(zone: parent.zone, name: id.name) : id
             aftermath.moved.append((now, oldParent, oldName))
         }
@@ -362,17 +363,17 @@ private struct LocalTaker {
             try db.setBase(row)
             try engine.writePlacement(
                 zone: id.zone, record: id.name, parent: parent, name: name, placements: placements, writer: &writer)
-            if name != oldName, mayWrite(id.zone), try db.record(id)?.name == oldName {
+            if name != oldName, try may(.editRecord, id), try db.record(id)?.name == oldName {
                 try rename(id, [.name: .name(name)], &row)
                 try db.setBase(row)
             }
         } else if parent.zone == id.zone {
-            guard mayWrite(id.zone) else {
+            guard try may(.editRecord, id) else {
                 try db.setBase(row)
                 try db.markDirty(id)
                 refuse(
                     "readOnly", path,
-                    "'\(engine.display(path, root))' was moved in a share that you may only read; it goes back to its place.",
+                    "'\(engine.display(path, root))' was moved in a share \(engine.permissionText(id.zone)); it goes back to its place.",
                     "Copy it into your library instead.", zone: id.zone)
                 return
             }
@@ -394,7 +395,7 @@ private struct LocalTaker {
         let type = try db.record(id)?.type ?? .file
         let change = try writer.write(id, type: type, .set(fields), context: row.vector)
         row.vector.insert(change.dot)
-        for twin in row.twins where mayWrite(twin.zone) {
+        for twin in row.twins where try may(.editRecord, twin) {
             if let other = try db.record(twin) {
                 try writer.write(
                     twin, type: other.type, .set(fields), context: try db.state(of: twin)?.vector ?? [:])
@@ -406,14 +407,14 @@ private struct LocalTaker {
     private mutating func moveAcross(
         _ row: BaseRow, to parent: RecordID, name: FileName, path: RelativePath, oldParent: RecordID, oldName: FileName
     ) throws {
-        guard parent.zone != .none, mayWrite(parent.zone), mayWrite(row.id.zone) else {
+        guard parent.zone != .none, mayAdd(parent.zone), try mayMoveAll(row), try isBelievedIn(parent.zone, row) else {
             var back = row
             back.parent = parent
             try db.setBase(back)
             try db.markDirty(row.id)
             refuse(
                 "readOnly", path,
-                "'\(engine.display(path, root))' was moved out of or into a share that you may only read; it goes back.",
+                "'\(engine.display(path, root))' was moved out of or into a share where you may not do that; it goes back.",
                 "Copy it instead of moving it.", zone: row.id.zone)
             return
         }
@@ -422,6 +423,32 @@ private struct LocalTaker {
         let title = engine.zones[parent.zone]?.control.title ?? ""
         if engine.zones[parent.zone]?.row.kind == .share {
             aftermath.log.append("'\(engine.display(path, root))' is shared in '\(title)' now")
+        }
+    }
+
+    /// Whether a file, or a folder with all in it, may be taken out of its zone.
+    private func mayMoveAll(_ row: BaseRow) throws -> Bool {
+        guard try may(.deleteRecord, row.id) else { return false }
+        guard row.kind == .folder, !may(everythingIn: row.id.zone) else { return true }
+        return try db.baseChildren(of: row.id, root: row.root).allSatisfy { child in
+            let isInside = child.id.zone == row.id.zone && !child.id.isZoneRoot
+            return try !isInside || mayMoveAll(child)
+        }
+    }
+
+    private func may(everythingIn zone: ZoneID) -> Bool { engine.may(.deleteRecord, in: zone) }
+
+    /// Whether the others will take what is moved into a zone for this account's own, where that is asked for: it keeps
+    /// its name, which must prove that.
+    private func isBelievedIn(_ zone: ZoneID, _ row: BaseRow) throws -> Bool {
+        guard !may(everythingIn: zone) else { return true }
+        guard case .bytes(let origin)? = try db.state(of: row.id)?[.origin],
+            Derivation.record(madeBy: engine.account, origin: origin) == row.id.name
+        else { return false }
+        guard row.kind == .folder else { return true }
+        return try db.baseChildren(of: row.id, root: row.root).allSatisfy { child in
+            let isInside = child.id.zone == row.id.zone && !child.id.isZoneRoot
+            return try !isInside || isBelievedIn(zone, child)
         }
     }
 

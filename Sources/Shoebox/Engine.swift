@@ -1,5 +1,6 @@
 public import ShoeboxCloud
 import ShoeboxModel
+import ShoeboxPlanning
 public import ShoeboxStore
 public import ShoeboxWorld
 
@@ -35,8 +36,6 @@ public final class Engine {
     var replicasListed: [ZoneID: UInt64] = [:]
     /// When read-only files that were edited may be put back (uptime).
     var restoreAfter: [RecordID: UInt64] = [:]
-    /// Read-only files that were edited and could not be copied into the library yet.
-    var uncopied: [RecordID: BaseRow] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
     /// The serial of each replica's head whose control was looked at.
@@ -118,8 +117,13 @@ struct ZoneInfo {
         return left.id < right.id
     }
 
-    /// Whether an account may write here now.
+    /// Whether an account may change everything here now.
     func mayWrite(_ account: AccountID) -> Bool {
-        row.state == .active && control.permission(of: account) == .readWrite
+        row.state == .active && can(.editRecord, account: account, in: control)
+    }
+
+    /// Whether an account may add here now; what it added it may also change and delete.
+    func mayAdd(_ account: AccountID) -> Bool {
+        row.state == .active && can(.addRecord, account: account, in: control)
     }
 }

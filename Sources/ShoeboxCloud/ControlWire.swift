@@ -13,6 +13,7 @@ extension Control {
         wire.publicPermission = publicPermission.rawValue
         wire.isSealed = isSealed
         wire.isStopped = isStopped
+        wire.endPolicy = endPolicy == .remove ? "" : endPolicy.rawValue
         wire.participants = participants.sorted { $0.key < $1.key }.map(\.value.wire)
         return wire
     }
@@ -30,7 +31,9 @@ extension Control {
             kind: try known(ZoneKind.self, wire.kind, "kind"), title: wire.title,
             owner: AccountID(try digest(wire.owner, "control.owner")), ownerLabel: wire.ownerLabel,
             publicPermission: try known(Permission.self, wire.publicPermission, "public_permission"),
-            isSealed: wire.isSealed, isStopped: wire.isStopped, participants: participants)
+            isSealed: wire.isSealed, isStopped: wire.isStopped,
+            endPolicy: wire.endPolicy.isEmpty ? .remove : try known(EndPolicy.self, wire.endPolicy, "end_policy"),
+            participants: participants)
     }
 }
 
@@ -57,6 +60,8 @@ extension Participant {
         wire.permission = permission.rawValue
         wire.status = status.rawValue
         wire.generation = generation
+        wire.isPublic = isPublic
+        wire.hasLeft_p = hasLeft
         wire.replicas = intervals.sorted { $0.key < $1.key }.map { replica, intervals in
             var entry = WireReplicaIntervals()
             entry.replica = replica.wireBytes
@@ -64,6 +69,7 @@ extension Participant {
                 var wire = WireInterval()
                 wire.from = interval.from
                 if let end = interval.to { wire.to = WirePosition(end) }
+                wire.ownOnly = interval.isOwnOnly
                 return wire
             }
             return entry
@@ -78,18 +84,20 @@ extension Participant {
             for interval in entry.intervals {
                 list.append(
                     Interval(
-                        from: interval.from, to: interval.hasTo ? try interval.to.position("interval.to") : nil))
+                        from: interval.from, to: interval.hasTo ? try interval.to.position("interval.to") : nil,
+                        isOwnOnly: interval.ownOnly))
             }
             let name = try replica(entry.replica, "participant.replicas")
             guard intervals.updateValue(list, forKey: name) == nil else {
                 throw .damaged("A control names a replica twice.")
             }
         }
+        let status = try known(ParticipantStatus.self, wire.status, "status")
         self.init(
             account: AccountID(try digest(wire.account, "participant.account")), label: wire.label,
             role: try known(Role.self, wire.role, "role"),
-            permission: try known(Permission.self, wire.permission, "permission"),
-            status: try known(ParticipantStatus.self, wire.status, "status"), generation: wire.generation,
-            intervals: intervals)
+            permission: try known(Permission.self, wire.permission, "permission"), status: status,
+            generation: wire.generation,
+            isPublic: wire.isPublic, hasLeft: status == .removed && wire.hasLeft_p, intervals: intervals)
     }
 }

@@ -145,7 +145,7 @@ extension ZoneFolder {
         var next = keyring
         var opened: [VerifiedControl] = []
         for file in files { opened.append(try open(file, identity: identity, keyring: &next)) }
-        guard let control = joinControls(opened.map { ($0.version, $0.control) }) else {
+        guard let control = joinControls(opened.map(\.control)) else {
             throw .notYet("No control of the zone is seen yet.", path: path("control").description)
         }
         guard control.owner == owner else {

@@ -19,10 +19,10 @@ struct ShareCommand: ParsableCommand {
 }
 
 /// What somebody may do, as options take it.
-enum PermissionArgument: String, ExpressibleByArgument, CaseIterable { case readOnly, readWrite }
+enum PermissionArgument: String, ExpressibleByArgument, CaseIterable { case readOnly, contribute, readWrite, admin }
 
 /// What people may do who were not invited, as options take it.
-enum PublicArgument: String, ExpressibleByArgument, CaseIterable { case none, readOnly, readWrite }
+enum PublicArgument: String, ExpressibleByArgument, CaseIterable { case none, readOnly, contribute, readWrite }
 
 /// Whether a share is sealed, as options take it.
 enum EncryptionArgument: String, ExpressibleByArgument, CaseIterable { case sealed, plain }

@@ -12,6 +12,7 @@ extension Control {
         result.publicPermission = min(publicPermission, other.publicPermission)
         result.isSealed = isSealed || other.isSealed
         result.isStopped = isStopped || other.isStopped
+        result.endPolicy = endPolicy == other.endPolicy ? endPolicy : .remove
         result.participants.merge(other.participants) { $0.joined(with: $1) }
         return result
     }
@@ -30,15 +31,16 @@ extension Participant {
         result.permission = min(permission, other.permission)
         let statuses: [ParticipantStatus] = [.removed, .accepted, .pending, .unknown]
         result.status = statuses.first { $0 == status || $0 == other.status } ?? .removed
+        result.isPublic = isPublic && other.isPublic
+        result.hasLeft = result.status == .removed && hasLeft(ifRemoved: self) && hasLeft(ifRemoved: other)
         for replica in Set(intervals.keys).union(other.intervals.keys) {
             result.intervals[replica] = intersection(counted(replica), other.counted(replica))
         }
         return result
     }
 
-    private func counted(_ replica: ReplicaID) -> [Interval] {
-        intervals[replica] ?? (mayWrite ? [Interval()] : [])
-    }
+    /// A removal by somebody else outweighs a leave; an entry that removes nobody says nothing of either.
+    private func hasLeft(ifRemoved entry: Participant) -> Bool { entry.status != .removed || entry.hasLeft }
 }
 
 /// The segments that lie in an interval of each list, oldest first; never an empty interval.
@@ -49,10 +51,15 @@ private func intersection(_ left: [Interval], _ right: [Interval]) -> [Interval]
             let from = max(first.from, second.from)
             let ends = [first.to, second.to].compactMap { $0 }
             let to = ends.min { ($0.sequence, $0.hash) < ($1.sequence, $1.hash) }
-            if to.map({ $0.sequence > from }) ?? true { result.append(Interval(from: from, to: to)) }
+            if to.map({ $0.sequence > from }) ?? true {
+                result.append(Interval(from: from, to: to, isOwnOnly: first.isOwnOnly || second.isOwnOnly))
+            }
         }
     }
-    return result.sorted { ($0.from, $0.to?.sequence ?? .max) < ($1.from, $1.to?.sequence ?? .max) }
+    return Set(result).sorted { left, right in
+        (left.from, left.to?.sequence ?? .max, left.isOwnOnly ? 0 : 1)
+            < (right.from, right.to?.sequence ?? .max, right.isOwnOnly ? 0 : 1)
+    }
 }
 
 /// The greater text by bytes: a choice that every replica makes alike.

@@ -1,8 +1,44 @@
-/// What somebody may do in a zone.
+/// What somebody may do in a zone: each includes those before it.
 public enum Permission: String, Hashable, Comparable, Sendable, CaseIterable {
-    case none, readOnly, readWrite
+    /// Nothing.
+    case none
+    /// See everything.
+    case readOnly
+    /// Also add, and change or delete what oneself added.
+    case contribute
+    /// Also change and delete what others added.
+    case readWrite
+
+    /// How far what is written under this permission counts.
+    public var scope: WriteScope {
+        switch self {
+        case .none, .readOnly: .nothing
+        case .contribute: .own
+        case .readWrite: .all
+        }
+    }
+
     private var rank: Int { Permission.allCases.firstIndex(of: self) ?? 0 }
     public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
+/// How far what a replica published counts.
+public enum WriteScope: Int64, Hashable, Comparable, Sendable, CaseIterable {
+    /// Not at all.
+    case nothing = 0
+    /// New records, and changes of records that the same account made.
+    case own = 1
+    /// Any change.
+    case all = 2
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What becomes of a participant's local copies when it loses a share.
+public enum EndPolicy: String, Hashable, Sendable, CaseIterable {
+    /// They go to the trash; what was not published goes to the own library first.
+    case remove
+    /// All of them go to the own library.
+    case keep
 }
 
 /// Somebody's standing in a zone.
@@ -32,11 +68,16 @@ public struct Interval: Hashable, Sendable {
     public var from: UInt64
     /// The last segment that counts; nil while the interval is open.
     public var to: Position?
+    /// Whether only changes of the account's own records count in it.
+    public var isOwnOnly: Bool
     /// An interval from its ends.
-    public init(from: UInt64 = 0, to: Position? = nil) {
+    public init(from: UInt64 = 0, to: Position? = nil, isOwnOnly: Bool = false) {
         self.from = from
         self.to = to
+        self.isOwnOnly = isOwnOnly
     }
+    /// How far what lies inside counts.
+    public var scope: WriteScope { isOwnOnly ? .own : .all }
     /// Whether a segment of this number lies inside.
     public func contains(_ sequence: UInt64) -> Bool { sequence > from && to.map { sequence <= $0.sequence } ?? true }
 }
@@ -55,14 +96,19 @@ public struct Participant: Hashable, Sendable {
     public var status: ParticipantStatus
     /// Raised by each invitation; of two contradicting entries the higher one counts.
     public var generation: UInt64
+    /// Whether it joined by itself, by a public link.
+    public var isPublic: Bool
+    /// Of one that was removed: whether that was its own wish. It may come back without being asked again.
+    public var hasLeft: Bool
     /// Where each known replica's segments count, oldest first. A replica that is not listed counts from its start
-    /// as long as the account may write, and not at all otherwise.
+    /// as far as the account may write now.
     public var intervals: [ReplicaID: [Interval]]
 
     /// A participant from its parts.
     public init(
         account: AccountID, label: String, role: Role = .participant, permission: Permission = .readOnly,
-        status: ParticipantStatus = .pending, generation: UInt64 = 1, intervals: [ReplicaID: [Interval]] = [:]
+        status: ParticipantStatus = .pending, generation: UInt64 = 1, isPublic: Bool = false, hasLeft: Bool = false,
+        intervals: [ReplicaID: [Interval]] = [:]
     ) {
         self.account = account
         self.label = label
@@ -70,16 +116,34 @@ public struct Participant: Hashable, Sendable {
         self.permission = permission
         self.status = status
         self.generation = generation
+        self.isPublic = isPublic
+        self.hasLeft = hasLeft
         self.intervals = intervals
     }
 
-    /// Whether the account may write at present.
-    public var mayWrite: Bool { status != .removed && permission == .readWrite }
+    /// Whether the account takes part at present.
+    public var takesPart: Bool { status != .removed }
 
-    /// Whether a replica's segment counts, whenever it claims to have been written.
+    /// Whether the account may manage people at present.
+    public var isAdmin: Bool { takesPart && role == .admin }
+
+    /// How far what the account writes at present counts.
+    public var scope: WriteScope { takesPart ? permission.scope : .nothing }
+
+    /// How far a replica's segment counts, whenever it claims to have been written.
+    public func scope(of replica: ReplicaID, sequence: UInt64) -> WriteScope {
+        guard let known = intervals[replica] else { return scope }
+        return known.filter { $0.contains(sequence) }.map(\.scope).max() ?? .nothing
+    }
+
+    /// Whether a replica's segment counts at all.
     public func counts(_ replica: ReplicaID, sequence: UInt64) -> Bool {
-        guard let known = intervals[replica] else { return mayWrite }
-        return known.contains { $0.contains(sequence) }
+        scope(of: replica, sequence: sequence) > .nothing
+    }
+
+    /// Where a replica counts: one that is not listed from its start, as far as the account may write.
+    func counted(_ replica: ReplicaID) -> [Interval] {
+        intervals[replica] ?? (scope > .nothing ? [Interval(isOwnOnly: scope == .own)] : [])
     }
 
     /// Takes writing away as of the given positions: what the owner accepted is the last that counts.
@@ -89,7 +153,7 @@ public struct Participant: Hashable, Sendable {
     public mutating func close(at heads: [ReplicaID: Position]) {
         for replica in Set(heads.keys).union(intervals.keys) {
             let head = heads[replica] ?? .start
-            var known = intervals[replica] ?? (mayWrite ? [Interval()] : [])
+            var known = counted(replica)
             if let last = known.last, last.to == nil {
                 known[known.count - 1].to = head
             }
@@ -99,37 +163,45 @@ public struct Participant: Hashable, Sendable {
 
     /// Sets what the account may do from now on, with the intervals that follow; `heads` are the last accepted segments.
     public mutating func setPermission(_ new: Permission, at heads: [ReplicaID: Position]) {
-        let could = mayWrite
-        if could, new != .readWrite { close(at: heads) }
-        if !could, new == .readWrite, status != .removed { open(after: heads) }
-        permission = new
+        defer { permission = new }
+        guard takesPart, new.scope != permission.scope else { return }
+        if permission.scope > .nothing { close(at: heads) }
+        if new.scope > .nothing { open(new.scope, after: heads) }
     }
 
     /// Takes the account out of the zone; what the owner accepted of it is the last that counts.
-    public mutating func remove(at heads: [ReplicaID: Position]) {
-        if mayWrite { close(at: heads) }
+    public mutating func remove(at heads: [ReplicaID: Position], byOwnWish: Bool = false) {
+        if scope > .nothing { close(at: heads) }
         status = .removed
         permission = .none
+        role = .participant
+        hasLeft = byOwnWish
     }
 
     /// Invites an account again that was removed, under a new generation; others are unchanged.
     public mutating func inviteAgain(_ new: Permission, after heads: [ReplicaID: Position]) {
         guard status == .removed else { return }
-        if new == .readWrite { open(after: heads) }
+        if new.scope > .nothing { open(new.scope, after: heads) }
         status = .pending
         permission = new
+        role = .participant
+        isPublic = false
+        hasLeft = false
         generation = generation == .max ? .max : generation + 1
     }
 
     /// Lets writing count from now on: what was written before the given positions while it was not allowed never does.
     ///
-    /// To be called while the account may not write yet.
-    public mutating func open(after heads: [ReplicaID: Position]) {
+    /// To be called while no interval is open.
+    private mutating func open(_ scope: WriteScope, after heads: [ReplicaID: Position]) {
         for replica in Set(heads.keys).union(intervals.keys) {
             var known = intervals[replica] ?? []
             if known.last.map({ $0.to != nil }) ?? true {
                 // Where no head is known, at least what was closed stays closed.
-                known.append(Interval(from: max(heads[replica]?.sequence ?? 0, known.last?.to?.sequence ?? 0)))
+                known.append(
+                    Interval(
+                        from: max(heads[replica]?.sequence ?? 0, known.last?.to?.sequence ?? 0),
+                        isOwnOnly: scope == .own))
             }
             intervals[replica] = known
         }
@@ -155,6 +227,8 @@ public struct Control: Hashable, Sendable {
     public var isSealed: Bool
     /// Whether the owner stopped the share.
     public var isStopped: Bool
+    /// What becomes of the participants' copies when the share ends for them.
+    public var endPolicy: EndPolicy
     /// Everyone ever invited, the owner not among them.
     public var participants: [AccountID: Participant]
 
@@ -162,7 +236,7 @@ public struct Control: Hashable, Sendable {
     public init(
         kind: ZoneKind, title: String = "", owner: AccountID, ownerLabel: String = "",
         publicPermission: Permission = .none, isSealed: Bool = true, isStopped: Bool = false,
-        participants: [AccountID: Participant] = [:]
+        endPolicy: EndPolicy = .remove, participants: [AccountID: Participant] = [:]
     ) {
         self.kind = kind
         self.title = title
@@ -171,29 +245,40 @@ public struct Control: Hashable, Sendable {
         self.publicPermission = publicPermission
         self.isSealed = isSealed
         self.isStopped = isStopped
+        self.endPolicy = endPolicy
         self.participants = participants
     }
 
-    /// What an account may do at present.
+    /// What an account may do at present: what it is listed with; one that is not listed, or left, what everybody may.
+    /// Who was removed stays out, whatever everybody may.
     public func permission(of account: AccountID) -> Permission {
         if account == owner { return .readWrite }
-        guard !isStopped, let participant = participants[account], participant.status != .removed else {
-            return isStopped ? .none : publicPermission
-        }
-        return max(participant.permission, publicPermission)
+        guard !isStopped else { return .none }
+        guard let participant = participants[account] else { return publicPermission }
+        if participant.takesPart { return participant.permission }
+        return participant.hasLeft ? publicPermission : .none
     }
 
-    /// Whether a segment counts: it is the owner's, or lies in an interval of its account.
+    /// Whether an account may manage people at present.
+    public func isAdmin(_ account: AccountID) -> Bool { participants[account]?.isAdmin == true }
+
+    /// How far a segment counts: the owner's always do, others' as the intervals of its account say.
+    public func scope(_ account: AccountID, _ replica: ReplicaID, sequence: UInt64) -> WriteScope {
+        account == owner ? .all : participants[account]?.scope(of: replica, sequence: sequence) ?? .nothing
+    }
+
+    /// Whether a segment counts at all.
     public func counts(_ account: AccountID, _ replica: ReplicaID, sequence: UInt64) -> Bool {
-        account == owner || participants[account]?.counts(replica, sequence: sequence) == true
+        scope(account, replica, sequence: sequence) > .nothing
     }
 
     /// Everyone who may read: the owner and whoever was not removed.
     public var readers: Set<AccountID> {
         var result: Set = [owner]
         guard !isStopped else { return result }
-        for participant in participants.values
-        where participant.status != .removed && participant.permission > .none { result.insert(participant.account) }
+        for participant in participants.values where participant.takesPart && participant.permission > .none {
+            result.insert(participant.account)
+        }
         return result
     }
 }

@@ -62,6 +62,8 @@ public struct FieldKey: Hashable, Comparable, Sendable, RawRepresentable, Custom
     public static let value = FieldKey(rawValue: "value")
     /// `Value.boolean`: whether a PhotoTag holds; false after removal.
     public static let member = FieldKey(rawValue: "member")
+    /// `Value.bytes`: proves which account made the record; see `isOwnRecord`.
+    public static let origin = FieldKey(rawValue: "origin")
     /// `Value.text`: a field that the user added to a sidecar, as JSON text; one key each, `custom.<key>`.
     public static func custom(_ key: String) -> FieldKey { FieldKey(rawValue: "custom." + key) }
     /// The user's key of a `custom` field; nil for others.

@@ -3,6 +3,12 @@ public import ShoeboxModel
 
 /// Names that the engine derives: each is computed from its causes alone, so that every replica makes the same one.
 public enum Derivation {
+    /// The name of a record that an account makes, bound to the account by 16 random bytes that its first write carries
+    /// as `FieldKey.origin`: nobody else can show such bytes.
+    public static func record(madeBy account: AccountID, origin: [UInt8]) -> RecordName {
+        name("origin", account.digest.bytes, origin)
+    }
+
     /// The record name of a photo's membership in a tag.
     public static func photoTag(photo: RecordName, tag: RecordName) -> RecordName {
         name("photoTag", photo.bytes, tag.bytes)

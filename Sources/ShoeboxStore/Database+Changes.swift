@@ -56,24 +56,31 @@ public struct StoredChange: Sendable {
 extension Database {
     /// Takes in one change of a zone and refreshes its record. A change that is here already is left alone, unless it
     /// was refused and now comes from somebody who may write it. Returns whether anything was stored.
+    ///
+    /// - Parameter scope: how far what the sender published counts; `.own` is judged by `judgeOwn` afterwards.
     @discardableResult
     public func insert(
         _ change: Change, zone: ZoneID, account: AccountID, sender: ReplicaID, sequence: UInt64,
-        standing: ChangeStanding, token: Int64
+        standing: ChangeStanding, token: Int64, scope: WriteScope = .all
     ) throws -> Bool {
+        var standing = standing
+        var needed: RecordName?
+        if standing == .accepted, scope == .own { (standing, needed) = Self.judgement(ofOwn: change) }
         let statement = try cachedStatement(
             sql: """
-                INSERT INTO change (zone, record, replica, counter, account, sender, sequence, state, token, payload)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO change (zone, record, replica, counter, account, sender, sequence, state, token, payload,
+                    scope, needs)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (zone, replica, counter) DO UPDATE SET account = excluded.account,
                     sender = excluded.sender, sequence = excluded.sequence, state = excluded.state,
-                    token = excluded.token, payload = excluded.payload
-                    WHERE change.state >= 2 AND excluded.state < 2
+                    token = excluded.token, payload = excluded.payload, scope = excluded.scope, needs = excluded.needs
+                    WHERE (change.state >= 2 AND excluded.state < 2)
+                        OR (excluded.scope > change.scope AND excluded.state <> 3)
                 """)
         try statement.execute(arguments: [
             zone.data, change.record.data, change.dot.replica.data, Int64(bitPattern: change.dot.counter),
             account.data, sender.data, Int64(bitPattern: sequence), standing.rawValue, token,
-            Data(ChangeCoder.encode(change)),
+            Data(ChangeCoder.encode(change)), standing == .malformed ? 0 : scope.rawValue, needed?.data,
         ])
         guard changesCount > 0 else { return false }
         try noteMove(change, in: zone)
@@ -128,58 +135,6 @@ extension Database {
     public func markPushed(_ ids: [Int64], sequence: UInt64) throws {
         let statement = try cachedStatement(sql: "UPDATE change SET state = 1, sequence = ? WHERE id = ?")
         for id in ids { try statement.execute(arguments: [Int64(bitPattern: sequence), id]) }
-    }
-
-    /// Judges every change of a zone again after its control changed; returns the records whose changes now count
-    /// differently. Own pending changes are not judged here, malformed ones stay what they are.
-    public func judgeAgain(
-        in zone: ZoneID, counts: (AccountID, ReplicaID, UInt64) -> Bool
-    ) throws -> Set<RecordName> {
-        var affected: Set<RecordName> = []
-        let senders = try Row.fetchAll(
-            self,
-            sql: """
-                SELECT DISTINCT account, sender, sequence, state FROM change
-                WHERE zone = ? AND sequence > 0 AND state IN (1, 2)
-                """,
-            arguments: [zone.data])
-        for row in senders {
-            let sequence = UInt64(bitPattern: row["sequence"] as Int64)
-            let wanted: ChangeStanding =
-                counts(try row.accountID("account"), try row.replicaID("sender"), sequence) ? .accepted : .refused
-            guard (row["state"] as Int64) != wanted.rawValue else { continue }
-            let arguments: StatementArguments = [
-                zone.data, row["sender"] as Data, row["sequence"] as Int64, row["account"] as Data,
-            ]
-            for record in try Data.fetchAll(
-                self,
-                sql: """
-                    SELECT DISTINCT record FROM change
-                    WHERE zone = ? AND sender = ? AND sequence = ? AND account = ? AND state IN (1, 2)
-                    """, arguments: arguments)
-            { if let name = RecordName(bytes: record) { affected.insert(name) } }
-            try execute(
-                sql: """
-                    UPDATE change SET state = ?
-                    WHERE zone = ? AND sender = ? AND sequence = ? AND account = ? AND state IN (1, 2)
-                    """, arguments: [wanted.rawValue] + arguments)
-        }
-        for record in affected { try refresh(record, in: zone, after: nil) }
-        try rewindTags(to: affected, in: zone)
-        return affected
-    }
-
-    /// Has the reader of tags read the changes of some records again, because they count differently now.
-    private func rewindTags(to records: Set<RecordName>, in zone: ZoneID) throws {
-        var oldest = Int64.max
-        for record in records {
-            let first = try Int64.fetchOne(
-                self, sql: "SELECT min(token) FROM change WHERE zone = ? AND record = ?",
-                arguments: [zone.data, record.data])
-            oldest = min(oldest, first ?? .max)
-        }
-        guard oldest < .max else { return }
-        try execute(sql: "UPDATE consumer SET token = min(token, ?) WHERE name = 'tags'", arguments: [oldest - 1])
     }
 
     /// The references to an asset in a zone, each with the record whose content it is; of what counts only.

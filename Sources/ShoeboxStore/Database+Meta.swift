@@ -25,6 +25,15 @@ extension Database {
     }
     /// Stores a text.
     public func setMetaText(_ key: String, _ text: String?) throws { try setMeta(key, text.map { Data($0.utf8) }) }
+    /// All stored texts whose key begins so.
+    public func metaTexts(prefix: String) throws -> [(key: String, text: String)] {
+        try Row.fetchAll(
+            self, sql: "SELECT key, value FROM meta WHERE key >= ? AND key < ? ORDER BY key",
+            arguments: [prefix, prefix + "\u{7f}"]
+        ).compactMap { row in
+            (row["value"] as Data?).flatMap { String(data: $0, encoding: .utf8) }.map { (row["key"], $0) }
+        }
+    }
     /// A stored number; nil if never set.
     public func metaNumber(_ key: String) throws -> Int64? { try metaText(key).flatMap { Int64($0) } }
     /// Stores a number.

@@ -100,8 +100,9 @@ enum Schema {
             id INTEGER PRIMARY KEY AUTOINCREMENT, zone BLOB NOT NULL, record BLOB NOT NULL,
             replica BLOB NOT NULL, counter INTEGER NOT NULL, account BLOB NOT NULL,
             sender BLOB NOT NULL, sequence INTEGER NOT NULL, state INTEGER NOT NULL,
-            token INTEGER NOT NULL, payload BLOB NOT NULL
+            token INTEGER NOT NULL, payload BLOB NOT NULL, scope INTEGER NOT NULL DEFAULT 2, needs BLOB
         );
+        CREATE INDEX changeByNeed ON change (zone, needs) WHERE scope = 1;
         CREATE UNIQUE INDEX changeByDot ON change (zone, replica, counter);
         CREATE INDEX changeByRecord ON change (zone, record);
         CREATE INDEX changeBySender ON change (zone, sender, sequence);

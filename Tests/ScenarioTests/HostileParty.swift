@@ -1,4 +1,3 @@
-import Shoebox
 import ShoeboxCloud
 import ShoeboxLibrary
 import ShoeboxModel
@@ -7,6 +6,8 @@ import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
 import Testing
+
+@testable import Shoebox
 
 /// Alice shares `Summer` with Bob (who will misbehave) and with Carol, who may write.
 struct Party {
@@ -57,6 +58,18 @@ struct Party {
         #expect(treeDifference(carol.files(.shared), carols) == [], sourceLocation: sourceLocation)
     }
 
+    /// The state of what the share shows at a path, as Alice knows it.
+    func state(_ path: String) throws -> RecordState? {
+        try alice.store.read { db in
+            let top = alice.engine.top(.library)
+            guard let id = try db.base(at: try #require(RelativePath("Summer/" + path)), root: .library, top: top)
+            else {
+                return nil
+            }
+            return try db.state(of: id)
+        }
+    }
+
     /// Checks that the others go on: a new photo and a tag of Alice's reach Carol, and one of hers Alice.
     func expectGoesOn(
         _ content: [String: String] = Party.content, sourceLocation: SourceLocation = #_sourceLocation
@@ -98,6 +111,13 @@ extension Village {
             for replica in replicas { try replica.round() }
         }
         try pass(2)
+    }
+
+    /// Settles, deletions in other people's shares included, which wait for half a minute.
+    func settleDeletions() throws -> Bool {
+        try settle()
+        world.clock.advance(milliseconds: 31_000)
+        return try settle()
     }
 
     /// The paths of the files on the mount that begin so, sorted.

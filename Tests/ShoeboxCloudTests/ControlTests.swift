@@ -173,18 +173,17 @@ struct ControlTests {
         closed.status = .removed
         var again = open
         again.generation = 2
-        let version = { ControlVersion(version: $0, hash: bob.digest) }
         for (left, right) in [(open, closed), (closed, open)] {
-            let joined = joinControls([(version(1), control(left)), (version(2), control(right))])
+            let joined = joinControls([control(left), control(right)])
             #expect(joined?.participants[bob]?.status == .removed)
             #expect(joined?.counts(bob, replica, sequence: 4) == true)
             #expect(joined?.counts(bob, replica, sequence: 5) == false)
         }
         for (left, right) in [(again, closed), (closed, again)] {
             #expect(
-                joinControls([(version(1), control(left)), (version(2), control(right))])?.participants[bob] == again)
+                joinControls([control(left), control(right)])?.participants[bob] == again)
         }
-        #expect(joinControls([]) == nil)
+        #expect(joinControls([Control]()) == nil)
     }
 
     @Test func `a link's fingerprint must be the owner's`() throws {

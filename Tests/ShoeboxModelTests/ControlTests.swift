@@ -49,6 +49,34 @@ private func share(_ participants: [Participant]) -> Control {
         #expect((1...12).filter { participant.counts(laptop, sequence: $0) } == [1, 2, 3, 9, 10, 11, 12])
     }
 
+    @Test func `between two permissions each segment counts as far as its own time allowed`() {
+        var participant = Participant(account: bob, label: "bob", permission: .readWrite, status: .accepted)
+        participant.setPermission(.contribute, at: [laptop: head(3)])
+        participant.setPermission(.readWrite, at: [laptop: head(6)])
+        participant.setPermission(.contribute, at: [laptop: head(8)])
+        participant.remove(at: [laptop: head(9)])
+        #expect(
+            (1...10).map { participant.scope(of: laptop, sequence: $0) }
+                == [.all, .all, .all, .own, .own, .own, .all, .all, .own, .nothing])
+        var contributor = Participant(account: bob, label: "bob", permission: .contribute, status: .accepted)
+        #expect(contributor.scope(of: desktop, sequence: 1) == .own)
+        contributor.setPermission(.readOnly, at: [:])
+        #expect(contributor.scope(of: desktop, sequence: 1) == .nothing)
+    }
+
+    @Test func `who left may come back by itself, who was removed may not`() {
+        var left = Participant(account: bob, label: "bob", permission: .readWrite, status: .accepted)
+        left.remove(at: [:], byOwnWish: true)
+        var removed = Participant(account: bob, label: "bob", permission: .readWrite, status: .accepted)
+        removed.remove(at: [:])
+        #expect(left.joined(with: removed).hasLeft == false && removed.joined(with: left).hasLeft == false)
+        var open = share([removed])
+        open.publicPermission = .readWrite
+        #expect(open.permission(of: bob) == .none)
+        open.participants[bob] = left
+        #expect(open.permission(of: bob) == .readWrite)
+    }
+
     @Test func `an invitation by who does not know of a removal does not undo it`() {
         let before = share([Participant(account: bob, label: "bob", permission: .readWrite, status: .accepted)])
         var removed = before
@@ -77,23 +105,27 @@ private func share(_ participants: [Participant]) -> Control {
         for account in [bob, carol] {
             var participant = Participant(
                 account: account, label: "p\(generator.below(3))",
-                permission: generator.chance(50) ? .readWrite : .readOnly, status: .accepted)
+                permission: Permission.allCases[1 + generator.below(3)], status: .accepted)
             var position: UInt64 = 0
             for _ in 0..<generator.below(5) {
                 position += UInt64(generator.below(4))
                 let heads = [generator.chance(50) ? laptop : desktop: head(position)]
-                switch generator.below(4) {
-                case 0: participant.remove(at: heads)
-                case 1: participant.inviteAgain(generator.chance(50) ? .readWrite : .readOnly, after: heads)
-                case 2: participant.setPermission(.readOnly, at: heads)
-                default: if participant.status != .removed { participant.setPermission(.readWrite, at: heads) }
+                switch generator.below(3) {
+                case 0: participant.remove(at: heads, byOwnWish: generator.chance(30))
+                case 1: participant.inviteAgain(Permission.allCases[1 + generator.below(3)], after: heads)
+                default:
+                    if participant.takesPart {
+                        participant.setPermission(Permission.allCases[1 + generator.below(3)], at: heads)
+                        participant.role = generator.chance(30) ? .admin : .participant
+                    }
                 }
             }
             if generator.chance(85) { control.participants[account] = participant }
         }
         control.title = "t\(generator.below(3))"
         control.isStopped = generator.chance(10)
-        control.publicPermission = Permission.allCases[generator.below(3)]
+        control.publicPermission = Permission.allCases[generator.below(4)]
+        control.endPolicy = generator.chance(50) ? .keep : .remove
         return control
     }
 
@@ -113,8 +145,9 @@ private func share(_ participants: [Participant]) -> Control {
             if left.status == .removed || right.status == .removed { #expect(both.status == .removed) }
             for replica in [laptop, desktop, ReplicaID(13)] {
                 for sequence in 0...20 as ClosedRange<UInt64> {
-                    let expected = left.counts(replica, sequence: sequence) && right.counts(replica, sequence: sequence)
-                    #expect(both.counts(replica, sequence: sequence) == expected)
+                    let expected = min(
+                        left.scope(of: replica, sequence: sequence), right.scope(of: replica, sequence: sequence))
+                    #expect(both.scope(of: replica, sequence: sequence) == expected)
                 }
             }
         }

@@ -204,6 +204,9 @@ package nonisolated struct WireInterval: Sendable {
   /// Clears the value of `to`. Subsequent reads from it will return its default value.
   package mutating func clearTo() {self._to = nil}
 
+  /// only changes of the account's own records count
+  package var ownOnly: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -245,6 +248,12 @@ package nonisolated struct WireParticipant: Sendable {
   /// sorted by replica
   package var replicas: [WireReplicaIntervals] = []
 
+  /// joined by itself, by a public link
+  package var isPublic: Bool = false
+
+  /// removed by its own wish
+  package var hasLeft_p: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -271,6 +280,9 @@ package nonisolated struct WireControl: Sendable {
 
   /// sorted by account
   package var participants: [WireParticipant] = []
+
+  /// remove or keep; empty for remove
+  package var endPolicy: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -335,6 +347,9 @@ package nonisolated struct WireControlHeader: Sendable {
 
   /// 16 random bytes, so that no two files are equal
   package var salt: Data = Data()
+
+  /// the share was stopped: said in clear, since nobody else gets the new key
+  package var isStopped: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -604,6 +619,18 @@ package nonisolated struct WireHead: @unchecked Sendable {
   package var wanted: [String] {
     get {_storage._wanted}
     set {_uniqueStorage()._wanted = newValue}
+  }
+
+  /// the generation of the own invitation that is given back; 0 for none
+  package var left: UInt64 {
+    get {_storage._left}
+    set {_uniqueStorage()._left = newValue}
+  }
+
+  /// the generation of the one that was given back and is wanted again; 0 for none
+  package var returning: UInt64 {
+    get {_storage._returning}
+    set {_uniqueStorage()._returning = newValue}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -959,7 +986,7 @@ nonisolated extension WireRecoveryFile: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension WireInterval: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Interval"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}from\0\u{1}to\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}from\0\u{1}to\0\u{3}own_only\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -969,6 +996,7 @@ nonisolated extension WireInterval: SwiftProtobuf.Message, SwiftProtobuf._Messag
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularUInt64Field(value: &self.from) }()
       case 2: try { try decoder.decodeSingularMessageField(value: &self._to) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.ownOnly) }()
       default: break
       }
     }
@@ -985,12 +1013,16 @@ nonisolated extension WireInterval: SwiftProtobuf.Message, SwiftProtobuf._Messag
     try { if let v = self._to {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
     } }()
+    if self.ownOnly != false {
+      try visitor.visitSingularBoolField(value: self.ownOnly, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: WireInterval, rhs: WireInterval) -> Bool {
     if lhs.from != rhs.from {return false}
     if lhs._to != rhs._to {return false}
+    if lhs.ownOnly != rhs.ownOnly {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1033,7 +1065,7 @@ nonisolated extension WireReplicaIntervals: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Participant"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}label\0\u{1}role\0\u{1}permission\0\u{1}status\0\u{1}generation\0\u{1}replicas\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}label\0\u{1}role\0\u{1}permission\0\u{1}status\0\u{1}generation\0\u{1}replicas\0\u{3}is_public\0\u{3}has_left\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1048,6 +1080,8 @@ nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 5: try { try decoder.decodeSingularStringField(value: &self.status) }()
       case 6: try { try decoder.decodeSingularUInt64Field(value: &self.generation) }()
       case 7: try { try decoder.decodeRepeatedMessageField(value: &self.replicas) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.isPublic) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self.hasLeft_p) }()
       default: break
       }
     }
@@ -1075,6 +1109,12 @@ nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if !self.replicas.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.replicas, fieldNumber: 7)
     }
+    if self.isPublic != false {
+      try visitor.visitSingularBoolField(value: self.isPublic, fieldNumber: 8)
+    }
+    if self.hasLeft_p != false {
+      try visitor.visitSingularBoolField(value: self.hasLeft_p, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1086,6 +1126,8 @@ nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.status != rhs.status {return false}
     if lhs.generation != rhs.generation {return false}
     if lhs.replicas != rhs.replicas {return false}
+    if lhs.isPublic != rhs.isPublic {return false}
+    if lhs.hasLeft_p != rhs.hasLeft_p {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1093,7 +1135,7 @@ nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Control"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}title\0\u{1}owner\0\u{3}owner_label\0\u{3}public_permission\0\u{3}is_sealed\0\u{3}is_stopped\0\u{1}participants\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}title\0\u{1}owner\0\u{3}owner_label\0\u{3}public_permission\0\u{3}is_sealed\0\u{3}is_stopped\0\u{1}participants\0\u{3}end_policy\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1109,6 +1151,7 @@ nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 6: try { try decoder.decodeSingularBoolField(value: &self.isSealed) }()
       case 7: try { try decoder.decodeSingularBoolField(value: &self.isStopped) }()
       case 8: try { try decoder.decodeRepeatedMessageField(value: &self.participants) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self.endPolicy) }()
       default: break
       }
     }
@@ -1139,6 +1182,9 @@ nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.participants.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.participants, fieldNumber: 8)
     }
+    if !self.endPolicy.isEmpty {
+      try visitor.visitSingularStringField(value: self.endPolicy, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1151,6 +1197,7 @@ nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.isSealed != rhs.isSealed {return false}
     if lhs.isStopped != rhs.isStopped {return false}
     if lhs.participants != rhs.participants {return false}
+    if lhs.endPolicy != rhs.endPolicy {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1197,7 +1244,7 @@ nonisolated extension WireEpochKey: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension WireControlHeader: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ControlHeader"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}version\0\u{1}parents\0\u{1}account\0\u{1}device\0\u{1}epoch\0\u{1}keys\0\u{3}wall_milliseconds\0\u{1}salt\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}version\0\u{1}parents\0\u{1}account\0\u{1}device\0\u{1}epoch\0\u{1}keys\0\u{3}wall_milliseconds\0\u{1}salt\0\u{3}is_stopped\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1214,6 +1261,7 @@ nonisolated extension WireControlHeader: SwiftProtobuf.Message, SwiftProtobuf._M
       case 7: try { try decoder.decodeRepeatedMessageField(value: &self.keys) }()
       case 8: try { try decoder.decodeSingularUInt64Field(value: &self.wallMilliseconds) }()
       case 9: try { try decoder.decodeSingularBytesField(value: &self.salt) }()
+      case 10: try { try decoder.decodeSingularBoolField(value: &self.isStopped) }()
       default: break
       }
     }
@@ -1251,6 +1299,9 @@ nonisolated extension WireControlHeader: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.salt.isEmpty {
       try visitor.visitSingularBytesField(value: self.salt, fieldNumber: 9)
     }
+    if self.isStopped != false {
+      try visitor.visitSingularBoolField(value: self.isStopped, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1264,6 +1315,7 @@ nonisolated extension WireControlHeader: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.keys != rhs.keys {return false}
     if lhs.wallMilliseconds != rhs.wallMilliseconds {return false}
     if lhs.salt != rhs.salt {return false}
+    if lhs.isStopped != rhs.isStopped {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1572,7 +1624,7 @@ nonisolated extension WireVectorEntry: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Head"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}replica\0\u{3}replica_nonce\0\u{1}account\0\u{1}device\0\u{1}serial\0\u{1}last\0\u{1}floor\0\u{1}snapshot\0\u{1}control\0\u{1}statement\0\u{3}wall_milliseconds\0\u{1}vector\0\u{3}next_file\0\u{1}wanted\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}replica\0\u{3}replica_nonce\0\u{1}account\0\u{1}device\0\u{1}serial\0\u{1}last\0\u{1}floor\0\u{1}snapshot\0\u{1}control\0\u{1}statement\0\u{3}wall_milliseconds\0\u{1}vector\0\u{3}next_file\0\u{1}wanted\0\u{1}left\0\u{1}returning\0")
 
   fileprivate class _StorageClass {
     var _zone: Data = Data()
@@ -1590,6 +1642,8 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     var _vector: [WireVectorEntry] = []
     var _nextFile: UInt64 = 0
     var _wanted: [String] = []
+    var _left: UInt64 = 0
+    var _returning: UInt64 = 0
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1615,6 +1669,8 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       _vector = source._vector
       _nextFile = source._nextFile
       _wanted = source._wanted
+      _left = source._left
+      _returning = source._returning
     }
   }
 
@@ -1648,6 +1704,8 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         case 13: try { try decoder.decodeRepeatedMessageField(value: &_storage._vector) }()
         case 14: try { try decoder.decodeSingularUInt64Field(value: &_storage._nextFile) }()
         case 15: try { try decoder.decodeRepeatedStringField(value: &_storage._wanted) }()
+        case 16: try { try decoder.decodeSingularUInt64Field(value: &_storage._left) }()
+        case 17: try { try decoder.decodeSingularUInt64Field(value: &_storage._returning) }()
         default: break
         }
       }
@@ -1705,6 +1763,12 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       if !_storage._wanted.isEmpty {
         try visitor.visitRepeatedStringField(value: _storage._wanted, fieldNumber: 15)
       }
+      if _storage._left != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._left, fieldNumber: 16)
+      }
+      if _storage._returning != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._returning, fieldNumber: 17)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1729,6 +1793,8 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         if _storage._vector != rhs_storage._vector {return false}
         if _storage._nextFile != rhs_storage._nextFile {return false}
         if _storage._wanted != rhs_storage._wanted {return false}
+        if _storage._left != rhs_storage._left {return false}
+        if _storage._returning != rhs_storage._returning {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -1,0 +1,173 @@
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// Bytes that a person wrote into a share where they don't count: one copy a record goes into the own library, then the
+// original comes back. That a copy is owed is stored in the transaction that makes the bytes not count, so that no crash
+// comes between; until it is made, nothing touches the file.
+
+/// Why a file's bytes do not count for the others.
+enum PrivateCopyReason: String {
+    /// Edited where this account may not edit.
+    case notPermitted
+    /// Edited while it was permitted, and not published before that ended.
+    case notPublished
+    /// Published after the owner had closed the account's interval, without knowing that.
+    case refused
+}
+
+private let owedPrefix = "copyOwed."
+
+extension Engine {
+    private func owedKey(_ id: RecordID) -> String { "\(owedPrefix)\(id.zone).\(id.name)" }
+
+    /// Notes that a copy of what the folder shows of a record is owed to its user.
+    func owePrivateCopy(of id: RecordID, _ reason: PrivateCopyReason, _ db: Database) throws {
+        try db.setMetaText(owedKey(id), reason.rawValue)
+    }
+
+    /// The records whose bytes are to be copied before anything is done to their files.
+    func owedCopies(_ db: Database) throws -> [RecordID: PrivateCopyReason] {
+        var result: [RecordID: PrivateCopyReason] = [:]
+        for (key, text) in try db.metaTexts(prefix: owedPrefix) {
+            let parts = key.dropFirst(owedPrefix.count).split(separator: ".")
+            guard parts.count == 2, let zone = ZoneID(hex: parts[0]), let name = RecordName(text: parts[1]) else {
+                continue
+            }
+            result[RecordID(zone: zone, name: name)] = PrivateCopyReason(rawValue: text) ?? .notPermitted
+        }
+        return result
+    }
+
+    /// Makes the copies that are owed, as far as that can be done now.
+    func makeOwedCopies() throws {
+        let owed = try store.read { db in try owedCopies(db) }
+        for (id, reason) in owed.sorted(by: { $0.key < $1.key }) {
+            guard let row = try store.read({ db in try db.base(id) }), zones[id.zone] != nil else {
+                try store.write { db in try db.setMetaText(owedKey(id), nil) }
+                continue
+            }
+            guard try checkRoot(row.root), try checkRoot(.library) else { continue }
+            let title = zones[id.zone]?.control.title ?? "share"
+            do { try keepCopyInLibrary(row, folder: "Private copies of \(title)") } catch let error as FileError {
+                if error.code != .absent {
+                    // Until the copy is made, the edited file stays: nowhere else are its bytes.
+                    try reportUncopied(row, error)
+                    continue
+                }
+            }
+            restoreAfter[id] = world.uptimeMilliseconds() + settings.restoreMilliseconds
+            for code in ["diskFull", "notApplied"] {
+                try clearProblem(code, path: row.name.description, zone: id.zone)
+            }
+            try store.write { db in
+                try db.setMetaText(owedKey(id), nil)
+                try db.markDirty(id)
+            }
+            try reportPrivateCopy(row, title: title, reason)
+        }
+    }
+
+    private func reportPrivateCopy(_ row: BaseRow, title: String, _ reason: PrivateCopyReason) throws {
+        let what =
+            switch reason {
+            case .notPermitted:
+                "'\(row.name)' was changed in '\(title)', \(permissionText(row.id.zone)). Your version is"
+            case .notPublished:
+                "Your change of '\(row.name)' in '\(title)' was not published before your permission was changed. It is"
+            case .refused:
+                "Your change of '\(row.name)' in '\(title)' came after your permission was changed, and counts for nobody. It is"
+            }
+        try report(
+            "readOnly", path: row.name.description, zone: row.id.zone,
+            "\(what) in 'Private copies of \(title)' in your library.",
+            "The original comes back. Ask the owner for 'readWrite' to change it for everyone.")
+    }
+
+    /// Says that an edit that counts for nobody could not be copied into the library.
+    private func reportUncopied(_ row: BaseRow, _ error: FileError) throws {
+        try report(
+            error.code == .full ? "diskFull" : "notApplied", path: row.name.description, zone: row.id.zone,
+            "Your version of '\(row.name)', in a share \(permissionText(row.id.zone)), cannot be copied into your library: \(error.reason).",
+            "It stays in the shared folder until then. Free some space in the library folder; it is tried again by itself."
+        )
+    }
+
+    /// Copies a shown file into a folder at the top of the library, under its own name; a former copy of the same
+    /// record there is replaced, into the trash.
+    ///
+    /// - Throws: `FileError`, `.offline` if one of the folders is not there.
+    func keepCopyInLibrary(_ row: BaseRow, folder: String) throws {
+        guard let parent = try store.read({ db in try db.basePath(of: row.parent, top: [top(row.root)]) }) else {
+            return
+        }
+        guard try checkRoot(.library) else {
+            throw FileError(
+                code: .offline, operation: "copy", path: folder, reason: "the library folder is not there")
+        }
+        let source = parent.appending(row.name)
+        let directory = RelativePath([FileName(safe: folder)])
+        if try world.library.entry(at: directory) == nil { try world.library.makeDirectory(directory) }
+        let key = "copy:\(row.id)"
+        var target = directory.appending(row.name)
+        if let former = try store.read({ db in try db.metaText(key) }), let path = RelativePath(former) {
+            target = path
+        }
+        let (hash, stamp) = try ContentHasher.hash(source, files(row.root))
+        let file = try files(row.root).open(source)
+        var replaced = try world.library.entry(at: target)?.stamp
+        if replaced != nil, try store.read({ db in try db.metaText(key) }) == nil {
+            // The name is another photo's: stay beside it.
+            target = directory.appending(row.name.inserting(" (\(row.id.name.description.prefix(8)))"))
+            replaced = try world.library.entry(at: target)?.stamp
+        }
+        let copier = FileApplier(
+            world.library, nowMilliseconds: world.nowMilliseconds, randomBytes: world.randomBytes,
+            content: { _, _ in
+                FileContent(mode: 0o644, modifiedNanoseconds: stamp.modifiedNanoseconds) { take in
+                    try stream(file, into: take)
+                }
+            }, recordIntent: { _ in })
+        let outcome = copier.apply(.write(row.id, at: target, contentHash: hash, replacing: replaced))
+        if case .failed(let error) = outcome { throw error }
+        if case .stale(let reason) = outcome {
+            throw FileError(code: .exists, operation: "copy", path: target.description, reason: reason)
+        }
+        let path = target.description
+        try store.write { db in try db.setMetaText(key, path) }
+        later[.init(root: .library, path: directory)] = world.uptimeMilliseconds()
+    }
+
+    // MARK: After a change of what this account may do
+
+    /// After a control came into force: own changes that count no more, published or not, stay in the history; bytes among
+    /// them that the folder still shows are owed to the user. In the transaction that stores the control.
+    ///
+    /// - Parameter refused: records of which changes count differently under the new control.
+    /// - Returns: how many unpublished changes were given up.
+    func giveUpWhatCountsNoMore(
+        in zone: ZoneID, under control: Control, refused: Set<RecordName>, _ db: Database
+    ) throws -> Int {
+        for name in refused {
+            let id = RecordID(zone: zone, name: name)
+            guard let row = try db.base(id), row.kind == .file, let hash = row.contentHash,
+                try db.isRefused(content: hash, of: id, sender: replica)
+            else { continue }
+            try owePrivateCopy(of: id, .refused, db)
+        }
+        // Who was put out keeps what is unpublished in another way: with all of the share, see `withdraw`.
+        guard control.permission(of: account) > .none, !control.isStopped else { return 0 }
+        let lost = try db.pendingNotCounting(in: zone, of: account, scope: control.permission(of: account).scope)
+        for stored in lost where Self.content(of: stored.change) != nil {
+            let id = RecordID(zone: zone, name: stored.change.record)
+            if try db.base(id)?.kind == .file { try owePrivateCopy(of: id, .notPublished, db) }
+        }
+        try db.refuse(lost.map(\.id), in: zone)
+        return lost.count
+    }
+}
