@@ -37,7 +37,11 @@ extension Engine {
             try db.setMetaText("container", opened.id)
             try db.setMeta("account", account.data)
         }
-        try directory.publish(identity)
+        guard try followAccount(isFirst: true) else {
+            throw RequestError(
+                ExitCode.notPermitted, "This device was retired by another device of the account.",
+                "Set it up anew with 'shoebox init --join' and another state directory.")
+        }
         if privateZone == nil { try findPrivateZone() }
         for root in RootKind.allCases { try mark(root, container: opened.id, host: host, takeOver: takeOver) }
     }

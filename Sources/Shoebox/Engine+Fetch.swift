@@ -35,6 +35,7 @@ extension Engine {
     func fetch(_ id: ZoneID) throws -> Int {
         let folder = zoneFolder(id)
         guard let heads = try readHeads(id, folder: folder) else { return 0 }
+        if let zone = zones[id] { try noteDevices(in: heads, zone: zone) }
         try readNewerControl(id, folder: folder, heads: heads)
         try judgeControlsOfOthers(id, folder: folder, heads: heads)
         try obeyControl(id)

@@ -65,7 +65,8 @@ extension Engine {
         vector[replica] = row.last.sequence > 0 ? row.last : nil
         let content = HeadContent(
             last: row.last, control: ControlVersion(version: row.controlVersion, hash: row.controlHash),
-            wallMilliseconds: world.nowMilliseconds(), vector: vector, wanted: wanted(in: row.id))
+            statement: try accountEntry()?.newestStatement, wallMilliseconds: world.nowMilliseconds(), vector: vector,
+            wanted: wanted(in: row.id))
         let cursor = row.headCursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
         let written = try folder.appendHead(content, identity: identity, cursor: cursor)
         try store.write { db in

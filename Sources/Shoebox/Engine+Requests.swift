@@ -74,6 +74,11 @@ extension Engine {
             try edit(path, .editRecord, author: "cli") { id, writer in
                 try self.setFields([.caption: .text(text)], on: id, writer: &writer)
             }
+        case .deviceApprove(let code): try approveDevice(code: code)
+        case .deviceAdmit(let device): try admitDevice(device)
+        case .deviceRetire(let name): try retireDevice(name)
+        case .deviceRetired(let devices):
+            try finishRetiring(devices.compactMap { Digest32(hex: $0).map(DeviceID.init) })
         case .confirmDeletions: try confirmDeletions()
         case .repair(let zones, let assets, let files): try repair(zones: zones, assets: assets, files: files)
         case .recreateContainer: try recreateContainer()

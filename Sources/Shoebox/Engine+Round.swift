@@ -88,6 +88,8 @@ extension Engine {
     /// Pushes and fetches; a container that is away is a state, not an error.
     private func exchange(_ outcome: inout RoundOutcome, pushOnly: Bool = false) throws {
         do {
+            try openContainer()
+            guard try followAccount() else { return }
             outcome.pushed += try pushAll()
             guard !pushOnly else { return }
             outcome.fetched += try fetchAll()

@@ -62,6 +62,14 @@ public final class Engine {
     var trashTidied: [RootKind: UInt64] = [:]
     /// Keys of the problems that are noted at present.
     var openProblems: Set<String> = []
+    /// Whether the account's chain was read and published since the process started.
+    var hasFollowedAccount = false
+    /// When an account was last looked at again because a head named a statement that was not known (uptime).
+    var accountsLookedAt: [AccountID: UInt64] = [:]
+    /// Whether another device's head named a statement of the own account that is not known here.
+    var hasAccountNews = false
+    /// The serial of each replica's head whose device and statement were looked at.
+    var notedSerials: [ReplicaID: UInt64] = [:]
     /// When the container was last read to its end, milliseconds since 1970; 0 for not yet by this engine. What the
     /// database says of it may be a minute older.
     public internal(set) var containerReadMilliseconds: UInt64 = 0

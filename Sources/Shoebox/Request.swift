@@ -72,6 +72,14 @@ public enum Request: Sendable, Codable {
     case rate(path: PathReference, value: Int)
     /// Sets the caption.
     case caption(path: PathReference, text: String)
+    /// Admits the device that waits under a pairing code.
+    case deviceApprove(code: String)
+    /// Admits a device by its public keys, see `DevicePublicKeys.text`.
+    case deviceAdmit(device: String)
+    /// Retires a device of the account, by label or id.
+    case deviceRetire(name: String)
+    /// Takes up that the recovery key has retired devices, by their ids.
+    case deviceRetired(devices: [String])
     /// Lets deletions go on that were held back because they were so many.
     case confirmDeletions
     /// Publishes again what of some zones is gone from the container, uploads assets again, and puts damaged files of the

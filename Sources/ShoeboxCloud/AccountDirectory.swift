@@ -10,10 +10,13 @@ import Synchronization
 public final class AccountDirectory: Sendable {
     private struct State {
         var statements: [AccountID: [String: AccountStatement?]] = [:]
+        /// How often a name was tried whose bytes were not what it says.
+        var failures: [AccountID: [String: Int]] = [:]
         var entries: [AccountID: AccountEntry] = [:]
     }
 
-    /// The most statements read of one account; the smallest names count. An account has one for each device.
+    /// The most statements read of one account at a time; an account has a few for each device. What is no statement is
+    /// not tried for ever, so that files which strangers plant among them only delay.
     static let statementsMax = 4_096
     static let statementBytesMax = 65_536
 
@@ -37,9 +40,11 @@ public final class AccountDirectory: Sendable {
     @discardableResult
     public func refresh(_ id: AccountID) throws(CloudError) -> AccountEntry? {
         let directory = MountPath.of("accounts", id.description)
-        let known = state.withLock { $0.statements[id] ?? [:] }
+        let (known, failures) = state.withLock { ($0.statements[id] ?? [:], $0.failures[id] ?? [:]) }
         var fresh: [String: AccountStatement?] = [:]
-        for name in try access.list(directory).sorted().prefix(Self.statementsMax) where known[name] == nil {
+        var failed: Set<String> = []
+        let names = try access.list(directory).filter { known[$0] == nil && parseNumberedName($0) != nil }
+        for name in names.sorted().prefix(Self.statementsMax) {
             guard let (number, hash) = parseNumberedName(name), let path = directory.appending(name) else { continue }
             do {
                 guard let bytes = try access.readKnown(path, maxBytes: Self.statementBytesMax) else { continue }
@@ -49,16 +54,24 @@ public final class AccountDirectory: Sendable {
                 fresh.updateValue(isRight ? statement : nil, forKey: name)
             } catch {
                 guard error.code == .damaged else { throw error }
-                // Perhaps seen half-written by a lying mount: not remembered, tried again next time.
+                // Perhaps seen half-written by a lying mount: tried again, but not for ever.
+                if failures[name] ?? 0 >= 3 { fresh.updateValue(nil, forKey: name) } else { failed.insert(name) }
             }
         }
         return state.withLock { state in
             state.statements[id, default: [:]].merge(fresh) { $1 }
+            for name in failed { state.failures[id, default: [:]][name, default: 0] += 1 }
             let all = (state.statements[id] ?? [:]).values.compactMap { $0 }
             let entry = AccountChain.evaluate(id, all)
             state.entries[id] = entry
             return entry
         }
+    }
+
+    /// The statements of an account on which its state depends, whole files, as far as they were read.
+    public func statements(of id: AccountID) -> [[UInt8]] {
+        let all = state.withLock { ($0.statements[id] ?? [:]).values.compactMap { $0 } }
+        return AccountChain(id, all)?.collected.map(\.bytes) ?? []
     }
 
     /// Every account whose genesis is seen, sorted by id; read anew.
@@ -73,14 +86,27 @@ public final class AccountDirectory: Sendable {
 
     /// Publishes the account's statements that this device knows; repeating it is fine.
     public func publish(_ identity: Identity) throws(CloudError) {
-        let directory = MountPath.of("accounts", identity.account.description)
+        let there = Set(try access.list(MountPath.of("accounts", identity.account.description)))
         for bytes in identity.statements {
             let statement = try AccountStatement(bytes)
-            let name = numberedName(statement.number, statement.hash)
-            guard let path = directory.appending(name) else { continue }
-            try access.publish(path, bytes)
-            _ = state.withLock { $0.statements[identity.account, default: [:]].updateValue(statement, forKey: name) }
+            guard !there.contains(numberedName(statement.number, statement.hash)) else { continue }
+            try publish(statement, of: identity.account)
         }
+        do { try access.mount.synchronize() } catch { throw CloudError(error) }
         try refresh(identity.account)
+    }
+
+    /// Publishes one statement, by whomever it was signed.
+    public func publish(statement bytes: [UInt8], of account: AccountID) throws(CloudError) {
+        try publish(try AccountStatement(bytes), of: account)
+        do { try access.mount.synchronize() } catch { throw CloudError(error) }
+        try refresh(account)
+    }
+
+    private func publish(_ statement: AccountStatement, of account: AccountID) throws(CloudError) {
+        let name = numberedName(statement.number, statement.hash)
+        guard let path = MountPath.of("accounts", account.description).appending(name) else { return }
+        try access.publish(path, statement.bytes)
+        _ = state.withLock { $0.statements[account, default: [:]].updateValue(statement, forKey: name) }
     }
 }

@@ -49,9 +49,14 @@ enum SealedBody {
         }
     }
 
-    private static func derive(_ key: [UInt8], _ purpose: [UInt8]) -> SymmetricKey {
+    static func derive(_ key: [UInt8], _ purpose: [UInt8]) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: SymmetricKey(data: key), info: purpose, outputByteCount: 32)
     }
+}
+
+/// 32 bytes made from a secret for one purpose: HKDF-SHA256.
+func deriveSecret(_ secret: [UInt8], _ purpose: String) -> [UInt8] {
+    SealedBody.derive(secret, Array(purpose.utf8)).withUnsafeBytes { Array($0) }
 }
 
 /// Whether a signature by a public key is over these bytes.
@@ -108,10 +113,16 @@ enum KeyWrap {
 
     /// The key, or nil if it was wrapped for somebody else.
     static func unwrap(encapsulated: [UInt8], ciphertext: [UInt8], with key: [UInt8], info: [UInt8]) -> [UInt8]? {
+        let plain = open(encapsulated: encapsulated, ciphertext: ciphertext, with: key, info: info)
+        return plain?.count == 32 ? plain : nil
+    }
+
+    /// A message of any length that was wrapped as a key is, or nil if it was for somebody else.
+    static func open(encapsulated: [UInt8], ciphertext: [UInt8], with key: [UInt8], info: [UInt8]) -> [UInt8]? {
         guard let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: key),
             var recipient = try? HPKE.Recipient(
                 privateKey: key, ciphersuite: suite, info: Data(info), encapsulatedKey: Data(encapsulated)),
-            let plain = try? recipient.open(ciphertext), plain.count == 32
+            let plain = try? recipient.open(ciphertext)
         else { return nil }
         return Array(plain)
     }

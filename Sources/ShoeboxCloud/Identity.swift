@@ -62,11 +62,18 @@ public struct Identity: Sendable, CustomStringConvertible, CustomReflectable {
         let agreementKey = randomBytes(32)
         let accountKey = randomBytes(32)
         let namingKey = randomBytes(32)
+        let recoveryAgreementKey = randomBytes(32)
         var genesis = WireAccountStatement()
         genesis.label = label
         genesis.recoveryKey = Data(try signingPublicKey(recoveryKey).digest.bytes)
         genesis.agreementKey = Data(try agreementPublicKey(accountKey))
-        genesis.added = [try deviceWire(signingKey: signingKey, agreementKey: agreementKey, label: deviceLabel)]
+        genesis.recoveryAgreementKey = Data(try agreementPublicKey(recoveryAgreementKey))
+        genesis.added = [
+            DevicePublicKeys(
+                device: try signingPublicKey(signingKey), agreementKey: try agreementPublicKey(agreementKey),
+                label: deviceLabel
+            ).wire
+        ]
         genesis.signer = genesis.recoveryKey
         genesis.wallMilliseconds = nowMilliseconds
         let file = try SignedFile.encode(.account, header: serialize(genesis), body: [], signingKey: recoveryKey)
@@ -74,12 +81,10 @@ public struct Identity: Sendable, CustomStringConvertible, CustomReflectable {
             account: AccountID(sha256(file)), label: label, deviceLabel: deviceLabel, signingKey: signingKey,
             agreementKey: agreementKey, accountAgreementKeys: [accountKey], namingKey: namingKey,
             replicaNonce: randomBytes(16), statements: [file])
-        var recovery = WireRecoveryFile()
-        recovery.recoveryKey = Data(recoveryKey)
-        recovery.accountAgreementKeys = [Data(accountKey)]
-        recovery.namingKey = Data(namingKey)
-        recovery.statements = [Data(file)]
-        return (identity, recoveryMagic + (try serialize(recovery)))
+        let recovery = RecoveryKit(
+            recoveryKey: recoveryKey, recoveryAgreementKey: recoveryAgreementKey,
+            secrets: AccountSecrets(agreementKeys: [accountKey], namingKey: namingKey), statements: [file])
+        return (identity, try recovery.serialized())
     }
 
     /// The same account and device under a new replica, for a state directory that was cloned or restored.
@@ -90,96 +95,115 @@ public struct Identity: Sendable, CustomStringConvertible, CustomReflectable {
             replicaNonce: randomBytes(16), statements: statements)
     }
 
-    /// A second device of this account, and the statement that admits it; publish the new identity to make it known.
-    public func makeSecondDevice(
-        deviceLabel: String = "", nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
+    /// Admits a device to the account: this identity with the statement that does, which also brings the device the
+    /// account's keys. Publish this identity to make it known.
+    ///
+    /// - Throws: `.notPermitted` if this device was retired.
+    public func admitting(
+        _ device: DevicePublicKeys, nowMilliseconds: UInt64
     ) throws(CloudError) -> (identity: Identity, statement: [UInt8]) {
-        let (signing, agreement) = (randomBytes(32), randomBytes(32))
-        let file = try statement(signedBy: signingKey, nowMilliseconds: nowMilliseconds) { wire throws(CloudError) in
-            wire.added = [
-                try Self.deviceWire(signingKey: signing, agreementKey: agreement, label: deviceLabel)
-            ]
+        if let entry = try accountEntry(), let known = entry.devices[device.device] {
+            guard !known.isRetired else {
+                throw CloudError(
+                    code: .notPermitted, message: "That device was retired, and can't be admitted again.",
+                    remedy: "Set it up anew with 'shoebox init --join'.")
+            }
+            return (self, [])
         }
-        let second = try Identity(
-            account: account, label: label, deviceLabel: deviceLabel, signingKey: signing, agreementKey: agreement,
-            accountAgreementKeys: accountAgreementKeys, namingKey: namingKey, replicaNonce: randomBytes(16),
-            statements: statements + [file])
-        return (second, file)
-    }
-
-    /// This identity together with the statement that retires another device of the account. The statement holds for
-    /// whoever has read it; where the device's replicas stop counting is said in each zone's control.
-    public func retiring(
-        _ device: DeviceID, nowMilliseconds: UInt64
-    ) throws(CloudError) -> (identity: Identity, statement: [UInt8]) {
-        let file = try statement(signedBy: signingKey, nowMilliseconds: nowMilliseconds) { wire throws(CloudError) in
-            wire.retired = [device.digest.wireBytes]
+        let file = try statement(nowMilliseconds: nowMilliseconds) { wire throws(CloudError) in
+            wire.added = [device.wire]
+            wire.keys = [
+                try secrets.wrapped(for: device.device, agreementKey: device.agreementKey, account: account)
+            ]
         }
         return (try adding([file]), file)
     }
 
-    /// This identity with more of its account's statements known; others are ignored.
-    public func adding(_ more: [[UInt8]]) throws(CloudError) -> Identity {
-        let known = Set(statements)
-        return try Identity(
-            account: account, label: label, deviceLabel: deviceLabel, signingKey: signingKey,
-            agreementKey: agreementKey, accountAgreementKeys: accountAgreementKeys, namingKey: namingKey,
-            replicaNonce: replicaNonce, statements: statements + more.filter { !known.contains($0) })
+    /// A second device of this account, and the statement that admits it; publish the new identity to make it known.
+    public func makeSecondDevice(
+        deviceLabel: String = "", nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
+    ) throws(CloudError) -> (identity: Identity, statement: [UInt8]) {
+        let pending = try PendingDevice(
+            label: deviceLabel, accountLabel: label, code: nil, randomBytes: randomBytes)
+        let (known, file) = try admitting(pending.publicKeys, nowMilliseconds: nowMilliseconds)
+        let second = try pending.admitted(to: account, statements: known.statements, randomBytes: randomBytes)
+        return (second, file)
     }
 
-    /// A new device of an account whose devices are lost, from its recovery file.
-    ///
-    /// - Throws: `.damaged` if the bytes are no recovery file.
-    public static func restored(
-        fromRecoveryFile bytes: [UInt8], deviceLabel: String = "", nowMilliseconds: UInt64,
-        randomBytes: (Int) -> [UInt8]
-    ) throws(CloudError) -> Identity {
-        guard bytes.starts(with: recoveryMagic) else { throw .damaged("This is not a recovery file.") }
-        let wire = try parse(
-            WireRecoveryFile.self, Array(bytes[recoveryMagic.count...]), "recovery file")
-        let statements = wire.statements.map { Array($0) }
-        guard let genesis = statements.first else { throw .damaged("The recovery file names no account.") }
-        let first = try AccountStatement(genesis)
-        let (signing, agreement) = (randomBytes(32), randomBytes(32))
-        let identity = try Identity(
-            account: AccountID(first.hash), label: first.wire.label, deviceLabel: deviceLabel, signingKey: signing,
-            agreementKey: agreement, accountAgreementKeys: wire.accountAgreementKeys.map { Array($0) },
-            namingKey: Array(wire.namingKey), replicaNonce: randomBytes(16), statements: statements)
-        let file = try identity.statement(signedBy: Array(wire.recoveryKey), nowMilliseconds: nowMilliseconds) {
-            wire throws(CloudError) in
-            wire.added = [try deviceWire(signingKey: signing, agreementKey: agreement, label: deviceLabel)]
+    /// This identity together with the statement that retires another device of the account and makes new keys for the
+    /// remaining ones. The statement holds for whoever has read it; where the device's replicas stop counting is said
+    /// in each zone's control.
+    public func retiring(
+        _ device: DeviceID, nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
+    ) throws(CloudError) -> (identity: Identity, statement: [UInt8]) {
+        let fresh = secrets.renewed(randomBytes: randomBytes)
+        let file = try statement(nowMilliseconds: nowMilliseconds) { wire throws(CloudError) in
+            wire.retired = [device.digest.wireBytes]
+            try wire.renew(fresh, for: account, statements: try parsedStatements(), except: [device])
         }
-        return try identity.adding([file])
+        return (try adding([file]), file)
+    }
+
+    /// This identity together with a statement that makes new keys for the devices in good standing, where
+    /// `AccountEntry.needsNewAgreementKey` asks for it.
+    public func renewingKeys(
+        nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
+    ) throws(CloudError) -> Identity {
+        let fresh = secrets.renewed(randomBytes: randomBytes)
+        let file = try statement(nowMilliseconds: nowMilliseconds) { wire throws(CloudError) in
+            try wire.renew(fresh, for: account, statements: try parsedStatements(), except: [])
+        }
+        return try adding([file])
+    }
+
+    /// This identity with more of its account's statements known, and the keys that they bring; what is no statement of
+    /// the account is ignored.
+    public func adding(_ more: [[UInt8]]) throws(CloudError) -> Identity {
+        let known = Set(statements)
+        var all = statements
+        for bytes in more where !known.contains(bytes) {
+            guard let statement = try? AccountStatement(bytes), statement.wire.account == account.digest.wireBytes
+            else {
+                continue
+            }
+            all.append(bytes)
+        }
+        var parsed: [AccountStatement] = []
+        for bytes in all { parsed.append(try AccountStatement(bytes)) }
+        let adopted =
+            AccountSecrets.adopting(
+                parsed, known: secrets, for: device, agreementKey: agreementKey, account: account) ?? secrets
+        return try Identity(
+            account: account, label: label, deviceLabel: deviceLabel, signingKey: signingKey,
+            agreementKey: agreementKey, accountAgreementKeys: adopted.agreementKeys, namingKey: adopted.namingKey,
+            replicaNonce: replicaNonce, statements: all)
+    }
+
+    /// The account as the statements that this device knows say; nil only if they are damaged.
+    public func accountEntry() throws(CloudError) -> AccountEntry? {
+        AccountChain.evaluate(account, try parsedStatements())
+    }
+
+    /// Whether this device has the private half of the key that zone keys are wrapped for.
+    public func hasAgreementKey(of entry: AccountEntry) -> Bool {
+        (try? agreementPublicKey(accountAgreementKeys[0])) == entry.agreementKey
+    }
+
+    var secrets: AccountSecrets { AccountSecrets(agreementKeys: accountAgreementKeys, namingKey: namingKey) }
+
+    private func parsedStatements() throws(CloudError) -> [AccountStatement] {
+        var known: [AccountStatement] = []
+        for bytes in statements { known.append(try AccountStatement(bytes)) }
+        return known
     }
 
     private func statement(
-        signedBy key: [UInt8], nowMilliseconds: UInt64,
-        fill: (inout WireAccountStatement) throws(CloudError) -> Void
+        nowMilliseconds: UInt64, fill: (inout WireAccountStatement) throws(CloudError) -> Void
     ) throws(CloudError) -> [UInt8] {
-        var known: [AccountStatement] = []
-        for bytes in statements { known.append(try AccountStatement(bytes)) }
-        let parents = Set(known.map(\.hash)).subtracting(known.flatMap(\.parents))
-        var wire = WireAccountStatement()
-        wire.number = (known.map(\.number).max() ?? 0) &+ 1
-        wire.account = account.digest.wireBytes
-        wire.parents = parents.sorted().map(\.wireBytes)
-        wire.signer = try signingPublicKey(key).digest.wireBytes
-        wire.wallMilliseconds = nowMilliseconds
-        try fill(&wire)
-        return try SignedFile.encode(.account, header: serialize(wire), body: [], signingKey: key)
+        try AccountStatement.make(
+            account, after: try parsedStatements(), signedBy: signingKey, nowMilliseconds: nowMilliseconds, fill: fill)
     }
 
-    private static func deviceWire(
-        signingKey: [UInt8], agreementKey: [UInt8], label: String
-    ) throws(CloudError) -> WireDevice {
-        var wire = WireDevice()
-        wire.signingKey = try signingPublicKey(signingKey).digest.wireBytes
-        wire.agreementKey = Data(try agreementPublicKey(agreementKey))
-        wire.label = label
-        return wire
-    }
-
-    static let recoveryMagic = Array("shoebox.recovery/1\n".utf8)
     static let identityMagic = Array("shoebox.identity/1\n".utf8)
 
     /// The bytes to store, secrets included.

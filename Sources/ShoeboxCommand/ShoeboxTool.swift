@@ -22,7 +22,7 @@ struct ShoeboxTool: ParsableCommand {
             InitCommand.self, RunCommand.self, SyncCommand.self, StatusCommand.self, ListCommand.self,
             ShowCommand.self, ShareCommand.self, AcceptCommand.self, TagCommand.self, RateCommand.self,
             CaptionCommand.self, HistoryCommand.self, ConflictsCommand.self, TrashCommand.self, RestoreCommand.self,
-            AccountCommand.self, InspectCommand.self, VerifyCommand.self,
+            AccountCommand.self, DeviceCommand.self, InspectCommand.self, VerifyCommand.self,
         ])
 
     static func main() {

@@ -4,4 +4,4 @@ set -eu
 cd "$(dirname "$0")"
 protoc --proto_path=Schema --swift_out=Generated \
     --swift_opt=Visibility=Package --swift_opt=UseAccessLevelOnImports=true \
-    Schema/change.proto Schema/container.proto
+    Schema/change.proto Schema/container.proto Schema/people.proto

@@ -63,6 +63,7 @@ enum Schema {
         migrator.registerMigration("1") { db in try db.execute(sql: version1) }
         migrator.registerMigration("glance") { db in try db.execute(sql: glance) }
         migrator.registerMigration("kept files") { db in try db.execute(sql: keptFiles) }
+        registerPeople(in: &migrator)
         return migrator
     }
 

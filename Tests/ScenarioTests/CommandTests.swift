@@ -186,27 +186,6 @@ struct CommandTests {
         #expect(closed["body"] == nil)
     }
 
-    @Test func `a second device is set up with an exported file`() throws {
-        let place = try CommandPlace()
-        let alice = try place.person("alice")
-        try alice.must("account", "export", "device")
-        #expect(try alice.run(["account", "export", "device"]).code == 1, "an existing file is never replaced")
-        let phone = CommandPerson(name: "phone", place: place)
-        let result = try phone.run([
-            "init", "--account", "alice", "--container", place.path + "/cloud", "--library", phone.library, "--shared",
-            phone.shared, "--import", alice.home + "/device", "--json",
-        ])
-        #expect(result.code == 0, "\(result.errors)")
-        let first = try alice.must("account", "show", "--json").json
-        let second = try phone.must("account", "show", "--json").json
-        #expect(first["id"] == second["id"])
-        #expect(first["replica"] != second["replica"])
-        try alice.drop("one", at: alice.library + "/one.jpg")
-        try alice.must("sync")
-        try phone.must("sync")
-        #expect(phone.text(phone.library + "/one.jpg") == "one")
-    }
-
     @Test func `a container that was moved away is offline, and nothing is lost`() throws {
         let place = try CommandPlace()
         let alice = try place.person("alice")

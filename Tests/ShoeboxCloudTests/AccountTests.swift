@@ -74,7 +74,9 @@ struct AccountTests {
         let thief = try cast.ann.makeSecondDevice(nowMilliseconds: 9, randomBytes: cast.source.bytes).identity
         let known = try cast.ann.adding(thief.statements)
         let before = try thief.makeSecondDevice(nowMilliseconds: 10, randomBytes: cast.source.bytes).identity
-        let retired = try known.retiring(thief.device, nowMilliseconds: 11).identity
+        let retired = try known.retiring(
+            thief.device, nowMilliseconds: 11, randomBytes: cast.source.bytes
+        ).identity
         let chained = try before.makeSecondDevice(nowMilliseconds: 12, randomBytes: cast.source.bytes).identity
         for identity in [thief, before, chained] { try cast.accounts.publish(identity) }
         #expect(cast.accounts.cached(cast.ann.account)?.devices.count == 4)

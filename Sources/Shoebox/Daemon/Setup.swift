@@ -7,7 +7,7 @@ import ShoeboxWorld
 
 /// Sets an account up on this machine: configuration, folders, keys, container. Doing it again with the same values
 /// goes on where it was interrupted, and changes nothing when all is done.
-public struct Setup: Sendable {
+public struct Setup {
     /// The account's label.
     public var account: String
     /// The cloud folder, as it was written.
@@ -20,8 +20,29 @@ public struct Setup: Sendable {
     public var isOpen = false
     /// Whether folders that another replica serves are taken over.
     public var takesOver = false
-    /// A file that `account export` wrote, or a recovery file, as it was written; nil makes a new account.
+    /// A file that `account export` wrote, as it was written; nil makes a new account.
     public var importFile: String?
+    /// Asks for the passphrase of that file.
+    public var passphrase: () throws -> String = { "" }
+    /// Whether this device joins an account that has others, one of which is to approve it.
+    public var joins: Joining?
+
+    /// How a device joins its account.
+    public struct Joining {
+        /// The code that the other device has shown; nil for one that is made here.
+        public var code: String?
+        /// How long to wait to be approved.
+        public var waitMilliseconds: UInt64
+        /// Called with the code to be typed on the other device, before waiting.
+        public var show: (String) -> Void
+
+        /// Joining from its parts.
+        public init(code: String?, waitMilliseconds: UInt64, show: @escaping (String) -> Void) {
+            self.code = code
+            self.waitMilliseconds = waitMilliseconds
+            self.show = show
+        }
+    }
 
     /// A setup from the values without which there is none.
     public init(account: String, container: String, library: String, shared: String) {
@@ -64,7 +85,13 @@ public struct Setup: Sendable {
         let world = installation.world()
         let store = try Store(path: state.database.text)
         let isBound = try store.read { db in try db.metaText("container") } != nil
-        let madeContainer = isBound ? false : try openOrMakeContainer(world, configuration)
+        var madeContainer = false
+        if joins != nil {
+            // A device that joins an account finds the account's container there; a new one would be another place.
+            try openContainer(world)
+        } else if !isBound {
+            madeContainer = try openOrMakeContainer(world, configuration)
+        }
         let madeAccount = try makeIdentity(state, world)
         let engine = try installation.makeEngine(store)
         try engine.setUp(host: ProcessInfo.processInfo.hostName, takeOver: takesOver)
@@ -229,8 +256,11 @@ public struct Setup: Sendable {
         }
         let host = ProcessInfo.processInfo.hostName
         if let importFile {
-            let identity = try imported(importFile, world, deviceLabel: host)
-            try state.save(identity)
+            try state.save(try imported(importFile, world, deviceLabel: host))
+            return false
+        }
+        if let joins {
+            try state.save(try joined(joins, state, world, deviceLabel: host))
             return false
         }
         let made = try Identity.create(
@@ -239,41 +269,5 @@ public struct Setup: Sendable {
         try LocalFile.replace(state.recoveryFile(account: account), with: made.recoveryFile)
         try state.save(made.identity)
         return true
-    }
-
-    private func imported(_ text: String, _ world: World, deviceLabel: String) throws -> Identity {
-        let path = ConfigurationEnvironment.current().currentDirectory.appending(text)
-        guard let bytes = try LocalFile.read(path, maxBytes: 16 << 20) else {
-            throw RequestError(ExitCode.notFound, "There is no file \(path).", "Check the path.")
-        }
-        guard let identity = (try? Identity(serialized: bytes)) ?? restored(bytes, world, deviceLabel) else {
-            throw RequestError(
-                ExitCode.failed, "\(path) is neither an exported account nor a recovery file.",
-                "Write one with 'shoebox account export FILE' on a device of the account.")
-        }
-        guard identity.label == account else {
-            throw RequestError(
-                ExitCode.failed, "\(path) belongs to the account '\(identity.label)', not to '\(account)'.",
-                "Write --account \(identity.label).")
-        }
-        return identity
-    }
-}
-
-extension Setup {
-    private func restored(_ bytes: [UInt8], _ world: World, _ deviceLabel: String) -> Identity? {
-        try? Identity.restored(
-            fromRecoveryFile: bytes, deviceLabel: deviceLabel, nowMilliseconds: world.nowMilliseconds(),
-            randomBytes: world.randomBytes)
-    }
-}
-
-extension Installation {
-    /// Writes what a second device of the account is set up with: `init --import FILE`. Secret.
-    public func exportAccount(to file: AbsolutePath) throws {
-        let world = world()
-        let second = try identity().makeSecondDevice(
-            nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
-        try LocalFile.create(file, with: try second.identity.serialized())
     }
 }

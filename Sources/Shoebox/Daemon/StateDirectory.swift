@@ -8,7 +8,8 @@ import ShoeboxModel
 /// ```
 /// shoebox.sqlite            the local database
 /// identity                  the keys, 0600
-/// recovery-<account>.key    restores the account when all devices are lost, 0600; to be copied elsewhere
+/// recovery-<account>.key    restores the account when all devices are lost, 0600; until it is exported
+/// pending                   the keys of a device that waits to be admitted, 0600
 /// lock                      held by whoever runs the engine; names its process
 /// doorbell                  a FIFO: a byte in it wakes the daemon
 /// activity                  what the one who runs the engine is doing, see `Activity`
@@ -32,6 +33,9 @@ public struct StateDirectory: Hashable, Sendable {
     public var activity: AbsolutePath { path.appending("activity") }
     /// The file that restores the account.
     public func recoveryFile(account: String) -> AbsolutePath { path.appending("recovery-\(account).key") }
+
+    /// The keys of a device that waits to be admitted.
+    public var pendingFile: AbsolutePath { path.appending("pending") }
 
     /// Whether an account was set up here.
     public var isSetUp: Bool { access(identityFile.text, F_OK) == 0 }

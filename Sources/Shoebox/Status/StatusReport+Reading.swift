@@ -89,8 +89,10 @@ extension StatusReport {
             result.append("problem: " + (problem.path.map { "\($0): " } ?? "") + problem.message)
             result.append("  hint: \(problem.remedy)")
         }
-        if let recoveryFile {
-            result.append("reminder: move the recovery file to a safe place: \(recoveryFile)")
+        if recoveryFile != nil {
+            result.append(
+                "reminder: nobody can restore the account yet when this device is lost: 'shoebox account export --recovery FILE'"
+            )
         }
         return result
     }

@@ -128,6 +128,31 @@ package nonisolated struct WireAccountStatement: Sendable {
 
   package var wallMilliseconds: UInt64 = 0
 
+  /// where devices are added or the agreement key is made anew
+  package var keys: [WireDeviceKeys] = []
+
+  /// 32 bytes, genesis only: X25519
+  package var recoveryAgreementKey: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// The account's secrets for one device, by HPKE.
+package nonisolated struct WireDeviceKeys: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// a device's signing key, or the recovery key
+  package var recipient: Data = Data()
+
+  /// 32 bytes
+  package var encapsulated: Data = Data()
+
+  package var ciphertext: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -181,6 +206,9 @@ package nonisolated struct WireRecoveryFile: Sendable {
   package var namingKey: Data = Data()
 
   package var statements: [Data] = []
+
+  /// private
+  package var recoveryAgreementKey: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -254,6 +282,77 @@ package nonisolated struct WireParticipant: Sendable {
   /// removed by its own wish
   package var hasLeft_p: Bool = false
 
+  /// of the link by which the account joined; absent for who was invited
+  package var joinKey: Data = Data()
+
+  package var hasDeclined_p: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// A device that its account retired.
+package nonisolated struct WireRetiredDevice: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// signing key
+  package var device: Data = Data()
+
+  /// sorted; the last segment of each that counts
+  package var replicas: [WireVectorEntry] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// Which agreement key of an account the zone's key was wrapped for.
+package nonisolated struct WireKeyedFor: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var account: Data = Data()
+
+  package var agreementKey: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// A link by which people join who were not invited.
+package nonisolated struct WireJoinLink: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Ed25519, made from the link's secret
+  package var joinKey: Data = Data()
+
+  /// X25519, made from it too; absent where somebody must admit first
+  package var agreementKey: Data = Data()
+
+  package var permission: String = String()
+
+  package var isRequest: Bool = false
+
+  /// 0 for never
+  package var expiresMilliseconds: UInt64 = 0
+
+  /// 0 for any number
+  package var countMax: UInt64 = 0
+
+  package var needsApproval: Bool = false
+
+  /// 32 bytes; only in sealed zones
+  package var secret: Data = Data()
+
+  package var isOff: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -283,6 +382,15 @@ package nonisolated struct WireControl: Sendable {
 
   /// remove or keep; empty for remove
   package var endPolicy: String = String()
+
+  /// sorted by device
+  package var retired: [WireRetiredDevice] = []
+
+  /// sorted by account
+  package var keyedFor: [WireKeyedFor] = []
+
+  /// sorted by key
+  package var links: [WireJoinLink] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -796,7 +904,7 @@ nonisolated extension WireDevice: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension WireAccountStatement: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".AccountStatement"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}account\0\u{1}parents\0\u{1}label\0\u{3}recovery_key\0\u{3}agreement_key\0\u{1}added\0\u{1}retired\0\u{1}signer\0\u{3}wall_milliseconds\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}account\0\u{1}parents\0\u{1}label\0\u{3}recovery_key\0\u{3}agreement_key\0\u{1}added\0\u{1}retired\0\u{1}signer\0\u{3}wall_milliseconds\0\u{1}keys\0\u{3}recovery_agreement_key\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -814,6 +922,8 @@ nonisolated extension WireAccountStatement: SwiftProtobuf.Message, SwiftProtobuf
       case 8: try { try decoder.decodeRepeatedBytesField(value: &self.retired) }()
       case 9: try { try decoder.decodeSingularBytesField(value: &self.signer) }()
       case 10: try { try decoder.decodeSingularUInt64Field(value: &self.wallMilliseconds) }()
+      case 11: try { try decoder.decodeRepeatedMessageField(value: &self.keys) }()
+      case 12: try { try decoder.decodeSingularBytesField(value: &self.recoveryAgreementKey) }()
       default: break
       }
     }
@@ -850,6 +960,12 @@ nonisolated extension WireAccountStatement: SwiftProtobuf.Message, SwiftProtobuf
     if self.wallMilliseconds != 0 {
       try visitor.visitSingularUInt64Field(value: self.wallMilliseconds, fieldNumber: 10)
     }
+    if !self.keys.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.keys, fieldNumber: 11)
+    }
+    if !self.recoveryAgreementKey.isEmpty {
+      try visitor.visitSingularBytesField(value: self.recoveryAgreementKey, fieldNumber: 12)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -864,6 +980,48 @@ nonisolated extension WireAccountStatement: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.retired != rhs.retired {return false}
     if lhs.signer != rhs.signer {return false}
     if lhs.wallMilliseconds != rhs.wallMilliseconds {return false}
+    if lhs.keys != rhs.keys {return false}
+    if lhs.recoveryAgreementKey != rhs.recoveryAgreementKey {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireDeviceKeys: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".DeviceKeys"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}recipient\0\u{1}encapsulated\0\u{1}ciphertext\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.recipient) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.encapsulated) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.ciphertext) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.recipient.isEmpty {
+      try visitor.visitSingularBytesField(value: self.recipient, fieldNumber: 1)
+    }
+    if !self.encapsulated.isEmpty {
+      try visitor.visitSingularBytesField(value: self.encapsulated, fieldNumber: 2)
+    }
+    if !self.ciphertext.isEmpty {
+      try visitor.visitSingularBytesField(value: self.ciphertext, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: WireDeviceKeys, rhs: WireDeviceKeys) -> Bool {
+    if lhs.recipient != rhs.recipient {return false}
+    if lhs.encapsulated != rhs.encapsulated {return false}
+    if lhs.ciphertext != rhs.ciphertext {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -941,7 +1099,7 @@ nonisolated extension WireIdentityFile: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension WireRecoveryFile: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RecoveryFile"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}recovery_key\0\u{3}account_agreement_keys\0\u{3}naming_key\0\u{1}statements\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}recovery_key\0\u{3}account_agreement_keys\0\u{3}naming_key\0\u{1}statements\0\u{3}recovery_agreement_key\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -953,6 +1111,7 @@ nonisolated extension WireRecoveryFile: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 2: try { try decoder.decodeRepeatedBytesField(value: &self.accountAgreementKeys) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self.namingKey) }()
       case 4: try { try decoder.decodeRepeatedBytesField(value: &self.statements) }()
+      case 5: try { try decoder.decodeSingularBytesField(value: &self.recoveryAgreementKey) }()
       default: break
       }
     }
@@ -971,6 +1130,9 @@ nonisolated extension WireRecoveryFile: SwiftProtobuf.Message, SwiftProtobuf._Me
     if !self.statements.isEmpty {
       try visitor.visitRepeatedBytesField(value: self.statements, fieldNumber: 4)
     }
+    if !self.recoveryAgreementKey.isEmpty {
+      try visitor.visitSingularBytesField(value: self.recoveryAgreementKey, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -979,6 +1141,7 @@ nonisolated extension WireRecoveryFile: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.accountAgreementKeys != rhs.accountAgreementKeys {return false}
     if lhs.namingKey != rhs.namingKey {return false}
     if lhs.statements != rhs.statements {return false}
+    if lhs.recoveryAgreementKey != rhs.recoveryAgreementKey {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1065,7 +1228,7 @@ nonisolated extension WireReplicaIntervals: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Participant"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}label\0\u{1}role\0\u{1}permission\0\u{1}status\0\u{1}generation\0\u{1}replicas\0\u{3}is_public\0\u{3}has_left\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}label\0\u{1}role\0\u{1}permission\0\u{1}status\0\u{1}generation\0\u{1}replicas\0\u{3}is_public\0\u{3}has_left\0\u{4}\u{b}join_key\0\u{3}has_declined\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1082,6 +1245,8 @@ nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 7: try { try decoder.decodeRepeatedMessageField(value: &self.replicas) }()
       case 8: try { try decoder.decodeSingularBoolField(value: &self.isPublic) }()
       case 9: try { try decoder.decodeSingularBoolField(value: &self.hasLeft_p) }()
+      case 20: try { try decoder.decodeSingularBytesField(value: &self.joinKey) }()
+      case 21: try { try decoder.decodeSingularBoolField(value: &self.hasDeclined_p) }()
       default: break
       }
     }
@@ -1115,6 +1280,12 @@ nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if self.hasLeft_p != false {
       try visitor.visitSingularBoolField(value: self.hasLeft_p, fieldNumber: 9)
     }
+    if !self.joinKey.isEmpty {
+      try visitor.visitSingularBytesField(value: self.joinKey, fieldNumber: 20)
+    }
+    if self.hasDeclined_p != false {
+      try visitor.visitSingularBoolField(value: self.hasDeclined_p, fieldNumber: 21)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1128,6 +1299,148 @@ nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.replicas != rhs.replicas {return false}
     if lhs.isPublic != rhs.isPublic {return false}
     if lhs.hasLeft_p != rhs.hasLeft_p {return false}
+    if lhs.joinKey != rhs.joinKey {return false}
+    if lhs.hasDeclined_p != rhs.hasDeclined_p {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireRetiredDevice: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RetiredDevice"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}device\0\u{1}replicas\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.device) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.replicas) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.device.isEmpty {
+      try visitor.visitSingularBytesField(value: self.device, fieldNumber: 1)
+    }
+    if !self.replicas.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.replicas, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: WireRetiredDevice, rhs: WireRetiredDevice) -> Bool {
+    if lhs.device != rhs.device {return false}
+    if lhs.replicas != rhs.replicas {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireKeyedFor: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".KeyedFor"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{3}agreement_key\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.account) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.agreementKey) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.account.isEmpty {
+      try visitor.visitSingularBytesField(value: self.account, fieldNumber: 1)
+    }
+    if !self.agreementKey.isEmpty {
+      try visitor.visitSingularBytesField(value: self.agreementKey, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: WireKeyedFor, rhs: WireKeyedFor) -> Bool {
+    if lhs.account != rhs.account {return false}
+    if lhs.agreementKey != rhs.agreementKey {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireJoinLink: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".JoinLink"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}join_key\0\u{3}agreement_key\0\u{1}permission\0\u{3}is_request\0\u{3}expires_milliseconds\0\u{3}count_max\0\u{3}needs_approval\0\u{1}secret\0\u{3}is_off\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.joinKey) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.agreementKey) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.permission) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.isRequest) }()
+      case 5: try { try decoder.decodeSingularUInt64Field(value: &self.expiresMilliseconds) }()
+      case 6: try { try decoder.decodeSingularUInt64Field(value: &self.countMax) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.needsApproval) }()
+      case 8: try { try decoder.decodeSingularBytesField(value: &self.secret) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self.isOff) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.joinKey.isEmpty {
+      try visitor.visitSingularBytesField(value: self.joinKey, fieldNumber: 1)
+    }
+    if !self.agreementKey.isEmpty {
+      try visitor.visitSingularBytesField(value: self.agreementKey, fieldNumber: 2)
+    }
+    if !self.permission.isEmpty {
+      try visitor.visitSingularStringField(value: self.permission, fieldNumber: 3)
+    }
+    if self.isRequest != false {
+      try visitor.visitSingularBoolField(value: self.isRequest, fieldNumber: 4)
+    }
+    if self.expiresMilliseconds != 0 {
+      try visitor.visitSingularUInt64Field(value: self.expiresMilliseconds, fieldNumber: 5)
+    }
+    if self.countMax != 0 {
+      try visitor.visitSingularUInt64Field(value: self.countMax, fieldNumber: 6)
+    }
+    if self.needsApproval != false {
+      try visitor.visitSingularBoolField(value: self.needsApproval, fieldNumber: 7)
+    }
+    if !self.secret.isEmpty {
+      try visitor.visitSingularBytesField(value: self.secret, fieldNumber: 8)
+    }
+    if self.isOff != false {
+      try visitor.visitSingularBoolField(value: self.isOff, fieldNumber: 9)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: WireJoinLink, rhs: WireJoinLink) -> Bool {
+    if lhs.joinKey != rhs.joinKey {return false}
+    if lhs.agreementKey != rhs.agreementKey {return false}
+    if lhs.permission != rhs.permission {return false}
+    if lhs.isRequest != rhs.isRequest {return false}
+    if lhs.expiresMilliseconds != rhs.expiresMilliseconds {return false}
+    if lhs.countMax != rhs.countMax {return false}
+    if lhs.needsApproval != rhs.needsApproval {return false}
+    if lhs.secret != rhs.secret {return false}
+    if lhs.isOff != rhs.isOff {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1135,7 +1448,7 @@ nonisolated extension WireParticipant: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Control"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}title\0\u{1}owner\0\u{3}owner_label\0\u{3}public_permission\0\u{3}is_sealed\0\u{3}is_stopped\0\u{1}participants\0\u{3}end_policy\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}title\0\u{1}owner\0\u{3}owner_label\0\u{3}public_permission\0\u{3}is_sealed\0\u{3}is_stopped\0\u{1}participants\0\u{3}end_policy\0\u{2}\u{b}retired\0\u{3}keyed_for\0\u{1}links\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1152,6 +1465,9 @@ nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 7: try { try decoder.decodeSingularBoolField(value: &self.isStopped) }()
       case 8: try { try decoder.decodeRepeatedMessageField(value: &self.participants) }()
       case 9: try { try decoder.decodeSingularStringField(value: &self.endPolicy) }()
+      case 20: try { try decoder.decodeRepeatedMessageField(value: &self.retired) }()
+      case 21: try { try decoder.decodeRepeatedMessageField(value: &self.keyedFor) }()
+      case 22: try { try decoder.decodeRepeatedMessageField(value: &self.links) }()
       default: break
       }
     }
@@ -1185,6 +1501,15 @@ nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.endPolicy.isEmpty {
       try visitor.visitSingularStringField(value: self.endPolicy, fieldNumber: 9)
     }
+    if !self.retired.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.retired, fieldNumber: 20)
+    }
+    if !self.keyedFor.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.keyedFor, fieldNumber: 21)
+    }
+    if !self.links.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.links, fieldNumber: 22)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1198,6 +1523,9 @@ nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.isStopped != rhs.isStopped {return false}
     if lhs.participants != rhs.participants {return false}
     if lhs.endPolicy != rhs.endPolicy {return false}
+    if lhs.retired != rhs.retired {return false}
+    if lhs.keyedFor != rhs.keyedFor {return false}
+    if lhs.links != rhs.links {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
