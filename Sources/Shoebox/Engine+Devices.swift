@@ -13,6 +13,14 @@ extension Engine {
             try directory.refresh(account)
             try adoptStatements(directory.statements(of: account))
             try directory.publish(identity)
+            // Whose devices and keys the controls of own zones depend on; later their heads tell of news.
+            if !hasFollowedAccount {
+                for zone in zones.values where zone.row.isMine && zone.row.state == .active {
+                    for other in zone.control.participants.values where other.takesPart {
+                        try directory.refresh(other.account)
+                    }
+                }
+            }
             hasFollowedAccount = true
             hasAccountNews = false
         }

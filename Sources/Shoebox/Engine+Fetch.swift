@@ -52,7 +52,7 @@ extension Engine {
             }
             // The own chain is read only after the local state of the zone was forgotten.
             guard peer.replica != replica || head.last.sequence > peer.applied.sequence else { continue }
-            guard try isKnown(head, in: zone) else { continue }
+            guard try isKnown(head, in: zone), !isHeld(head, in: zone) else { continue }
             count += try readChain(peer, head: head, zone: zone, folder: folder)
         }
         let now = world.nowMilliseconds()
@@ -301,7 +301,8 @@ extension Engine {
                         continue
                     }
                     for (change, sequence) in changes + own {
-                        let scope = control.scope(segment.account, segment.replica, sequence: sequence)
+                        let scope = control.scope(
+                            segment.account, segment.replica, sequence: sequence, device: segment.device.digest)
                         let standing: ChangeStanding =
                             !isWellFormed(change, from: segment, control: control)
                             ? .malformed : scope > .nothing ? .accepted : .refused

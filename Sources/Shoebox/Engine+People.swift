@@ -58,7 +58,8 @@ extension Engine {
             row.keyring = keyringData
             row.isHeadDirty = true
             try db.setZone(row)
-            let affected = try db.judgeAgain(in: zone) { control.scope($0, $1, sequence: $2) }
+            let devices = try db.devices()
+            let affected = try db.judgeAgain(in: zone) { control.scope($0, $1, sequence: $2, device: devices[$1]) }
             if !affected.isEmpty {
                 log("\(affected.count) records are judged anew under the control \(version.version)")
             }

@@ -90,6 +90,7 @@ extension Engine {
         do {
             try openContainer()
             guard try followAccount() else { return }
+            try keepZonesCurrent()
             outcome.pushed += try pushAll()
             guard !pushOnly else { return }
             outcome.fetched += try fetchAll()

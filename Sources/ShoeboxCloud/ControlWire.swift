@@ -15,6 +15,7 @@ extension Control {
         wire.isStopped = isStopped
         wire.endPolicy = endPolicy == .remove ? "" : endPolicy.rawValue
         wire.participants = participants.sorted { $0.key < $1.key }.map(\.value.wire)
+        setDevicesAndLinks(in: &wire)
         return wire
     }
 
@@ -34,11 +35,12 @@ extension Control {
             isSealed: wire.isSealed, isStopped: wire.isStopped,
             endPolicy: wire.endPolicy.isEmpty ? .remove : try known(EndPolicy.self, wire.endPolicy, "end_policy"),
             participants: participants)
+        try takeDevicesAndLinks(from: wire)
     }
 }
 
 /// The case of an enumeration that a text names. An unknown one is of a newer version, and guessing would grant rights.
-private func known<Value: RawRepresentable<String>>(
+func known<Value: RawRepresentable<String>>(
     _ type: Value.Type, _ text: String, _ field: String
 ) throws(CloudError) -> Value {
     guard let value = Value(rawValue: text) else {
@@ -62,6 +64,8 @@ extension Participant {
         wire.generation = generation
         wire.isPublic = isPublic
         wire.hasLeft_p = hasLeft
+        wire.hasDeclined_p = hasDeclined
+        if let joinKey { wire.joinKey = joinKey.wireBytes }
         wire.replicas = intervals.sorted { $0.key < $1.key }.map { replica, intervals in
             var entry = WireReplicaIntervals()
             entry.replica = replica.wireBytes
@@ -99,5 +103,7 @@ extension Participant {
             permission: try known(Permission.self, wire.permission, "permission"), status: status,
             generation: wire.generation,
             isPublic: wire.isPublic, hasLeft: status == .removed && wire.hasLeft_p, intervals: intervals)
+        hasDeclined = status == .removed && wire.hasDeclined_p
+        joinKey = wire.joinKey.isEmpty ? nil : try digest(wire.joinKey, "participant.join_key")
     }
 }

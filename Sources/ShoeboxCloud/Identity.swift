@@ -189,6 +189,14 @@ public struct Identity: Sendable, CustomStringConvertible, CustomReflectable {
         (try? agreementPublicKey(accountAgreementKeys[0])) == entry.agreementKey
     }
 
+    /// This identity, which can also open what was wrapped for a link. For reading only; never to be stored.
+    public func opening(with link: JoinLinkKeys) throws(CloudError) -> Identity {
+        try Identity(
+            account: account, label: label, deviceLabel: deviceLabel, signingKey: signingKey,
+            agreementKey: agreementKey, accountAgreementKeys: accountAgreementKeys + [link.privateAgreementKey],
+            namingKey: namingKey, replicaNonce: replicaNonce, statements: statements)
+    }
+
     var secrets: AccountSecrets { AccountSecrets(agreementKeys: accountAgreementKeys, namingKey: namingKey) }
 
     private func parsedStatements() throws(CloudError) -> [AccountStatement] {

@@ -7,7 +7,7 @@ import SwiftProtobuf
 struct SignedFile {
     /// What kind of file: a word in the line of magic, which is signed too, so no file passes for one of another kind.
     enum Kind: String, CaseIterable {
-        case account, control, segment
+        case account, control, segment, letter, join
         /// The first bytes of the file.
         var magic: [UInt8] { Array("shoebox.\(rawValue)/1\n".utf8) }
     }

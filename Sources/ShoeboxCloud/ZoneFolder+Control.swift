@@ -32,10 +32,11 @@ extension ZoneFolder {
         guard control.owner == identity.account else { throw .invalid("Only its owner can make a zone.") }
         var keyring = ZoneKeyring()
         if control.isSealed { try addEpoch(to: &keyring, randomBytes: randomBytes) }
+        var control = control
+        control.keyedFor = try readerKeys(control, identity: identity, accounts: accounts)
         let bytes = try ControlFile.encode(
             control, zone: nil, version: 1, parents: [], identity: identity, keyring: keyring,
-            recipients: try recipients(control, identity: identity, accounts: accounts),
-            nowMilliseconds: nowMilliseconds, randomBytes: randomBytes)
+            recipients: recipients(control), nowMilliseconds: nowMilliseconds, randomBytes: randomBytes)
         let file = try ControlFile(bytes)
         let folder = ZoneFolder(zone: file.zone, mount: mount, accounts: accounts)
         for name in ["control", "heads", "log"] { try folder.access.makeDirectory(folder.path(name)) }
@@ -65,16 +66,18 @@ extension ZoneFolder {
             throw .invalid("There is no control to replace.")
         }
         var next = keyring
+        var control = control
+        control.keyedFor = try Self.readerKeys(control, identity: identity, accounts: accounts)
         if control.isSealed,
             newEpoch || !current.isEpochClean || next.current == nil
-                || !current.control.readers.isSubset(of: control.readers)
+                || !current.control.readers.isSubset(of: control.readers) || takesKeysAway(current.control, control)
         {
             try Self.addEpoch(to: &next, randomBytes: randomBytes)
         }
         let bytes = try ControlFile.encode(
             control, zone: zone, version: last.version + 1, parents: current.tips.map(\.hash), identity: identity,
-            keyring: next, recipients: try Self.recipients(control, identity: identity, accounts: accounts),
-            nowMilliseconds: nowMilliseconds, randomBytes: randomBytes)
+            keyring: next, recipients: Self.recipients(control), nowMilliseconds: nowMilliseconds,
+            randomBytes: randomBytes)
         let file = try ControlFile(bytes)
         let result = try file.open(keyring: &next)
         try access.publish(path("control", file.version.description), bytes)
@@ -91,18 +94,34 @@ extension ZoneFolder {
         keyring.current = epoch
     }
 
-    private static func recipients(
-        _ control: Control, identity: Identity, accounts: AccountDirectory
-    ) throws(CloudError) -> [[UInt8]] {
+    /// The keys that a zone's key is wrapped for: the readers', and those of links that let people in at once.
+    private static func recipients(_ control: Control) -> [[UInt8]] {
         guard control.isSealed else { return [] }
-        var result = [try agreementPublicKey(identity.accountAgreementKeys[0])]
-        for account in control.readers.sorted() where account != identity.account {
-            guard let entry = try accounts.account(account) else {
+        return control.keyedFor.values.map(\.bytes) + control.linkAgreementKeys
+    }
+
+    /// Each reader's agreement key as its account says now.
+    private static func readerKeys(
+        _ control: Control, identity: Identity, accounts: AccountDirectory
+    ) throws(CloudError) -> [AccountID: Digest32] {
+        guard control.isSealed else { return [:] }
+        var result: [AccountID: Digest32] = [:]
+        for account in control.readers.sorted() {
+            var key = try accounts.account(account)?.agreementKey
+            if account == identity.account { key = try agreementPublicKey(identity.accountAgreementKeys[0]) }
+            guard let digest = key.flatMap({ Digest32(bytes: $0) }) else {
                 throw .notYet("The account \(account.fingerprint) is not seen yet.", path: "accounts/\(account)")
             }
-            result.append(entry.agreementKey)
+            result[account] = digest
         }
         return result
+    }
+
+    /// Whether a key that the zone's key was wrapped for is to read no more: a link that was taken back, or the former
+    /// key of an account that has retired a device.
+    private func takesKeysAway(_ former: Control, _ next: Control) -> Bool {
+        !former.linkAgreementKeys.isSubset(of: next.linkAgreementKeys)
+            || former.keyedFor.contains { account, key in next.keyedFor[account] != key }
     }
 
     /// Who made the zone: the signer of its first control, which the zone's id is the hash of. Needs no key.
@@ -153,7 +172,11 @@ extension ZoneFolder {
         }
         // Of concurrent epochs, the greatest whose recipients all may still read; else the greatest, until the owner's
         // next control starts a new one.
-        let clean = opened.filter { $0.control.readers.isSubset(of: control.readers) }.compactMap(\.epoch).max()
+        let clean = opened.filter { tip in
+            tip.control.readers.isSubset(of: control.readers)
+                && tip.control.linkAgreementKeys.isSubset(of: control.linkAgreementKeys)
+                && tip.control.keyedFor.allSatisfy { control.keyedFor[$0.key] == $0.value }
+        }.compactMap(\.epoch).max()
         next.current = clean ?? opened.compactMap(\.epoch).max()
         keyring = next
         return CurrentControl(
@@ -199,6 +222,7 @@ extension ZoneFolder {
                 }
             }
         }
+        found = withoutRetired(found, known: known)
         // A version whose parents aren't seen still counts: its signer had seen them.
         let replaced = Set(found.values.flatMap(\.parents))
         var tips = found.values.filter { !replaced.contains($0.version.hash) }
@@ -208,6 +232,40 @@ extension ZoneFolder {
             tips.removeAll { ancestors.contains($0.version.hash) }
         }
         return tips.sorted { $0.version < $1.version }
+    }
+
+    /// Without what retired devices have signed, but for what those in good standing have built on: a retired device
+    /// must not change a zone by a control that nobody had seen. What was known before stays until one of a device in
+    /// good standing replaces it.
+    private func withoutRetired(
+        _ found: [ControlVersion: ControlFile], known: [ControlVersion]
+    ) -> [ControlVersion: ControlFile] {
+        func isVoid(_ file: ControlFile) -> Bool {
+            file.version.version > 1 && accounts.cached(file.account)?.devices[file.device]?.isRetired == true
+        }
+        guard found.values.contains(where: isVoid) else { return found }
+        var byHash: [Digest32: ControlFile] = [:]
+        for file in found.values { byHash[file.version.hash] = file }
+        func past(of files: some Sequence<ControlFile>) -> Set<Digest32> {
+            var result: Set<Digest32> = []
+            var open = Array(files)
+            while let file = open.popLast() {
+                for parent in file.parents where result.insert(parent).inserted {
+                    if let next = byHash[parent] { open.append(next) }
+                }
+            }
+            return result
+        }
+        let standing = found.values.filter { !isVoid($0) }
+        var counted = Set(standing.map(\.version.hash)).union(past(of: standing))
+        for version in known {
+            guard let file = found[version], isVoid(file), !counted.contains(version.hash) else { continue }
+            let before = past(of: [file])
+            guard standing.allSatisfy({ before.contains($0.version.hash) }) else { continue }
+            counted.formUnion(before)
+            counted.insert(version.hash)
+        }
+        return found.filter { counted.contains($0.value.version.hash) }
     }
 
     /// Walks the parents of a tip that were not loaded yet, as far down as another tip may lie.

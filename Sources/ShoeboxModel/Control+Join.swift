@@ -14,6 +14,7 @@ extension Control {
         result.isStopped = isStopped || other.isStopped
         result.endPolicy = endPolicy == other.endPolicy ? endPolicy : .remove
         result.participants.merge(other.participants) { $0.joined(with: $1) }
+        result.joinDevicesAndLinks(of: other)
         return result
     }
 }
@@ -33,6 +34,8 @@ extension Participant {
         result.status = statuses.first { $0 == status || $0 == other.status } ?? .removed
         result.isPublic = isPublic && other.isPublic
         result.hasLeft = result.status == .removed && hasLeft(ifRemoved: self) && hasLeft(ifRemoved: other)
+        result.hasDeclined = result.status == .removed && hasDeclined && other.hasDeclined
+        result.joinKey = joinKey == other.joinKey ? joinKey : nil
         for replica in Set(intervals.keys).union(other.intervals.keys) {
             result.intervals[replica] = intersection(counted(replica), other.counted(replica))
         }

@@ -100,6 +100,10 @@ public struct Participant: Hashable, Sendable {
     public var isPublic: Bool
     /// Of one that was removed: whether that was its own wish. It may come back without being asked again.
     public var hasLeft: Bool
+    /// Of one that was removed: whether it never accepted, and said so.
+    public var hasDeclined = false
+    /// The key of the link that it came by; nil for one that was invited.
+    public var joinKey: Digest32?
     /// Where each known replica's segments count, oldest first. A replica that is not listed counts from its start
     /// as far as the account may write now.
     public var intervals: [ReplicaID: [Interval]]
@@ -187,6 +191,8 @@ public struct Participant: Hashable, Sendable {
         role = .participant
         isPublic = false
         hasLeft = false
+        hasDeclined = false
+        joinKey = nil
         generation = generation == .max ? .max : generation + 1
     }
 
@@ -231,6 +237,13 @@ public struct Control: Hashable, Sendable {
     public var endPolicy: EndPolicy
     /// Everyone ever invited, the owner not among them.
     public var participants: [AccountID: Participant]
+    /// Devices that their accounts retired, by their keys: the last segment of each of their replicas that counts. Of
+    /// a replica that is not listed nothing does.
+    public var retired: [Digest32: [ReplicaID: Position]] = [:]
+    /// The agreement key of each reader that the zone's key was wrapped for; set where a control is published.
+    public var keyedFor: [AccountID: Digest32] = [:]
+    /// The links by which people come who were not invited, by their keys.
+    public var links: [Digest32: JoinLink] = [:]
 
     /// A control from its parts.
     public init(
@@ -262,9 +275,16 @@ public struct Control: Hashable, Sendable {
     /// Whether an account may manage people at present.
     public func isAdmin(_ account: AccountID) -> Bool { participants[account]?.isAdmin == true }
 
-    /// How far a segment counts: the owner's always do, others' as the intervals of its account say.
-    public func scope(_ account: AccountID, _ replica: ReplicaID, sequence: UInt64) -> WriteScope {
-        account == owner ? .all : participants[account]?.scope(of: replica, sequence: sequence) ?? .nothing
+    /// How far a segment counts: the owner's always do, others' as the intervals of its account say; those of a retired
+    /// device up to where it was retired.
+    ///
+    /// - Parameter device: who signed it; nil if that is not known, and then a retired device is known by its replicas.
+    public func scope(
+        _ account: AccountID, _ replica: ReplicaID, sequence: UInt64, device: Digest32? = nil
+    ) -> WriteScope {
+        let pins = device.flatMap { retired[$0] } ?? retired.values.first { $0[replica] != nil }
+        if let pins, sequence > pins[replica]?.sequence ?? 0 { return .nothing }
+        return account == owner ? .all : participants[account]?.scope(of: replica, sequence: sequence) ?? .nothing
     }
 
     /// Whether a segment counts at all.

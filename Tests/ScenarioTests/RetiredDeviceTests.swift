@@ -1,0 +1,164 @@
+import Shoebox
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+@testable import ShoeboxCloud
+
+/// A device that was lost, and what whoever has it can still do.
+struct RetiredDeviceTests {
+    private struct Lost {
+        var party: Party
+        var phone: Replica
+        var village: Village { party.village }
+
+        init(isSealed: Bool = true) throws {
+            party = try Party(bob: "readWrite", isSealed: isSealed)
+            phone = try party.village.addDevice(of: party.alice, name: "phone")
+            try #require(try party.village.settle())
+            try phone.machine.library.write("Summer/before.jpg", "before")
+            try #require(try party.village.settle())
+        }
+
+        func retire(by device: Replica, _ name: String = "phone") throws {
+            let reply = device.request(.deviceRetire(name: name))
+            try #require(reply.code == 0, "\(reply)")
+        }
+
+        /// Rounds of all but the lost one.
+        func meet(without lost: Replica) throws {
+            for _ in 0..<8 {
+                for replica in village.replicas where replica !== lost { try replica.round() }
+                village.world.clock.advance(milliseconds: 5_500)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `what a retired device wrote before counts, and nothing after, wherever it is read`(isSealed: Bool) throws {
+        let lost = try Lost(isSealed: isSealed)
+        let thief = try Forger(lost.phone, zone: lost.party.zone, in: lost.village)
+        thief.isSealed = isSealed
+        try lost.retire(by: lost.party.alice)
+        try lost.meet(without: lost.phone)
+        // The thief writes on as the phone's replica knows it, and as a new one that nobody has seen.
+        try thief.send([try thief.photo("planted.jpg", "planted")])
+        try lost.phone.machine.library.write("Summer/after.jpg", "after")
+        for _ in 0..<3 { try lost.phone.round() }
+        try lost.meet(without: lost.phone)
+        for replica in [lost.party.bob, lost.party.carol] {
+            let tree = replica.tree(.shared)
+            #expect(tree["alice/Summer/before.jpg"] == "before")
+            #expect(tree["alice/Summer/planted.jpg"] == nil && tree["alice/Summer/after.jpg"] == nil, "\(tree.keys)")
+        }
+        let tree = lost.party.alice.tree(.library)
+        #expect(tree["Summer/before.jpg"] == "before" && tree["Summer/planted.jpg"] == nil)
+        try lost.party.alice.machine.library.write("Summer/later.jpg", "later")
+        try lost.meet(without: lost.phone)
+        #expect(lost.party.carol.tree(.shared)["alice/Summer/later.jpg"] == "later")
+    }
+
+    @Test func `a retired device reads nothing of what comes, in no zone of its account`() throws {
+        let lost = try Lost()
+        let before = lost.phone.identity
+        try lost.retire(by: lost.party.alice)
+        try lost.party.alice.machine.library.write("Summer/secret.jpg", "secret")
+        try lost.party.alice.machine.library.write("Private/secret.jpg", "secret")
+        try lost.meet(without: lost.phone)
+        // With all keys that it ever had, past its own engine.
+        let mount = SimulatedMount(client: "thief", storage: lost.village.world.storage)
+        for row in try lost.phone.store.read({ db in try db.zones() }) {
+            let folder = ZoneFolder(zone: row.id, mount: mount, accounts: AccountDirectory(mount: mount))
+            var ring = try ZoneKeyring(serialized: Array(row.keyring))
+            #expect(throws: CloudError.self) {
+                _ = try folder.currentControl(identity: before, keyring: &ring)
+            }
+        }
+        for _ in 0..<3 { try lost.phone.round() }
+        #expect(lost.phone.problems.contains { $0.code == "deviceRetired" })
+        #expect(lost.phone.tree(.library)["Summer/secret.jpg"] == nil)
+        #expect(lost.phone.tree(.library)["Private/c.jpg"] == "ccc", "its own copies are not touched")
+    }
+
+    @Test func `a participant's retired device stops counting in other people's shares too`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let phone = try village.addDevice(of: party.bob, name: "phone")
+        try #require(try village.settle())
+        let lost = { (rounds: Int) throws in
+            for _ in 0..<rounds {
+                for replica in village.replicas where replica !== phone { try replica.round() }
+                village.world.clock.advance(milliseconds: 5_500)
+            }
+        }
+        try phone.machine.shared.write("alice/Summer/before.jpg", "before")
+        try #require(try village.settle())
+        let reply = party.bob.request(.deviceRetire(name: "phone"))
+        try #require(reply.code == 0, "\(reply)")
+        try lost(6)
+        let thief = try Forger(phone, zone: party.zone, in: village)
+        try thief.send([try thief.photo("planted.jpg", "planted")])
+        try lost(8)
+        for replica in [party.bob, party.carol] {
+            #expect(replica.tree(.shared)["alice/Summer/before.jpg"] == "before")
+            #expect(replica.tree(.shared)["alice/Summer/planted.jpg"] == nil)
+        }
+        let control = try ControlCoder.decode(
+            Array(try #require(try party.alice.store.read { db in try db.zone(party.zone) }).control))
+        #expect(control.retired[phone.identity.device.digest] != nil)
+        #expect(control.keyedFor[party.bob.identity.account] != control.keyedFor[party.alice.identity.account])
+        let entry = try #require(try party.bob.identity.accountEntry())
+        #expect(control.keyedFor[party.bob.identity.account]?.bytes == entry.agreementKey)
+        // Bob goes on with his new keys.
+        try party.bob.machine.shared.write("alice/Summer/later.jpg", "later")
+        try lost(8)
+        #expect(party.carol.tree(.shared)["alice/Summer/later.jpg"] == "later")
+    }
+
+    @Test func `a control that a retired device signs afterwards changes nothing`() throws {
+        let lost = try Lost()
+        try lost.retire(by: lost.party.alice)
+        try lost.meet(without: lost.phone)
+        // The thief knows the control as it was before, and removes Carol.
+        let row = try #require(try lost.phone.store.read { db in try db.zone(lost.party.zone) })
+        let mount = SimulatedMount(client: "thief", storage: lost.village.world.storage)
+        let folder = ZoneFolder(zone: row.id, mount: mount, accounts: AccountDirectory(mount: mount))
+        var ring = try ZoneKeyring(serialized: Array(row.keyring))
+        var control = try ControlCoder.decode(Array(row.control))
+        let former = CurrentControl(
+            control: control, tips: [ControlVersion(version: row.controlVersion + 40, hash: row.controlHash)],
+            isEpochClean: true, problems: [])
+        control.participants[lost.party.carol.identity.account]?.remove(at: [:])
+        _ = try folder.publishControl(
+            control, replacing: former, keyring: &ring, identity: lost.phone.identity, nowMilliseconds: 9,
+            randomBytes: Source(7).bytes)
+        try lost.meet(without: lost.phone)
+        try lost.party.alice.machine.library.write("Summer/later.jpg", "later")
+        try lost.meet(without: lost.phone)
+        #expect(lost.party.carol.tree(.shared)["alice/Summer/later.jpg"] == "later")
+    }
+
+    @Test func `a retirement that died after its statement is finished by the next round, of any device`() throws {
+        let lost = try Lost()
+        let laptop = lost.party.alice
+        // The statement is in the container, and nothing followed.
+        let (fresh, _) = try laptop.identity.retiring(
+            lost.phone.identity.device, nowMilliseconds: 9, randomBytes: laptop.machine.world.randomBytes)
+        try AccountDirectory(mount: laptop.machine.world.mount).publish(fresh)
+        try laptop.restart()
+        try lost.meet(without: lost.phone)
+        let row = try #require(try laptop.store.read { db in try db.zone(lost.party.zone) })
+        let control = try ControlCoder.decode(Array(row.control))
+        #expect(control.retired[lost.phone.identity.device.digest]?.isEmpty == false)
+        #expect(lost.party.carol.tree(.shared)["alice/Summer/before.jpg"] == "before")
+    }
+}
+
+/// A source of bytes for what is forged.
+private final class Source {
+    private var random: SplitMix64
+    init(_ seed: UInt64) { random = SplitMix64(seed: seed, part: "source") }
+    func bytes(_ count: Int) -> [UInt8] { random.bytes(count) }
+}
