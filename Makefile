@@ -2,7 +2,7 @@
 
 SWIFT ?= swift
 
-.PHONY: help deps build run test bench format lint fixtures simulate
+.PHONY: help deps build run test bench format lint fixtures simulate test-kills
 
 help:
 	@echo "make run          install what is needed, build, and show two people sharing photos"
@@ -11,6 +11,7 @@ help:
 	@echo "make deps         install the Debian packages that building needs"
 	@echo "make bench        measure beside cp and rsync (BENCH_SCALE=0.01 for a short form)"
 	@echo "make simulate     run only the seeded simulations"
+	@echo "make test-kills   kill -9 real processes at random moments (KILLS=1000 SEED=n)"
 	@echo "make lint         check format and fixtures       make format    format the sources"
 	@echo "make fixtures     make fixtures/photos again"
 
@@ -26,6 +27,10 @@ run: deps build
 test: deps
 	$(SWIFT) build
 	$(SWIFT) test
+	KILLS=40 SHOEBOX_BIN=.build/debug python3 Tests/Processes/kills.py
+
+test-kills: build
+	@python3 Tests/Processes/kills.py
 
 bench: build
 	@Benchmarks/run.sh

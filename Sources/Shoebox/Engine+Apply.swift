@@ -14,6 +14,8 @@ public struct ApplyOutcomes: Sendable {
     public var waiting = 0
     /// Changes that the engine derived.
     public var derived = 0
+    /// Where the next batch begins; nil if this was the last one.
+    public var next: DirtyPosition?
 }
 
 /// Everything that one plan of file operations is made from.
@@ -25,11 +27,14 @@ private struct ApplyScope {
     var basePaths: [RecordID: RelativePath] = [:]
     var rows: [RecordID: RecordRow] = [:]
     var placements = Placements()
+    /// Folders whose files were not gathered: they are looked at after the folder was made.
+    var postponed: Set<RecordID> = []
 }
 
 extension Engine {
-    /// Makes a watched folder show what the records say, for records marked dirty; at most so many at once.
-    public func apply(_ root: RootKind, limit: Int = 1_000) throws -> ApplyOutcomes {
+    /// Makes a watched folder show what the records say, for a batch of the records marked dirty: at most as many as the
+    /// settings say, from a position on. What is in one folder comes together.
+    public func apply(_ root: RootKind, after position: DirtyPosition? = nil) throws -> ApplyOutcomes {
         var outcome = ApplyOutcomes()
         guard privateZone != nil, try checkRoot(root) else { return outcome }
         let shown = zonesShown(root).map(\.id)
@@ -38,8 +43,10 @@ extension Engine {
         let dirtyLayout = try store.read { db in try db.dirtyLayout(root: root) }
         let parked = try store.read { db in try db.parkedBase(root: root) }
         if !parked.isEmpty { try store.write { db in for row in parked { try db.markDirty(row.id) } } }
-        var dirty = try store.read { db in try db.dirtyRecords(in: shown, limit: limit) }
-        guard !dirty.isEmpty || dirtyLayout != nil else { return outcome }
+        let limit = max(1, settings.applyMax)
+        var dirty = try store.read { db in try db.dirtyRecords(in: shown, after: position, limit: limit) }
+        guard !dirty.isEmpty || (dirtyLayout != nil && position == nil) else { return outcome }
+        if dirty.count == limit { outcome.next = dirty.last.map(DirtyPosition.init) }
         let followed = try followMoves(dirty)
         if followed > 0 {
             outcome.derived += followed
@@ -90,14 +97,28 @@ extension Engine {
             scope.ids.insert(row.id)
             parents.insert(shownParent(row, placements: scope.placements))
             if let base = try db.base(row.id) { parents.insert(base.parent) }
-            if row.type == .folder { parents.insert(row.id) }
         }
-        // A folder that isn't live shows while something in it does, and one that is to be made may have waited for its
-        // parent with all that is in it.
-        for folder in folders where try !folder.isLive || db.base(folder.id) == nil { parents.insert(folder.id) }
+        let shownFolders = Dictionary(
+            try baseFolders(root, db).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         // Folders of one place are one: what is in either may collide with what is in the other.
-        var samePlace: [String: [RecordID]] = [:]
-        for folder in folders { samePlace["\(folder.parent)/\(folder.name.bytes)", default: []].append(folder.id) }
+        var samePlace: [FolderPlace: [RecordID]] = [:]
+        for folder in folders { samePlace[FolderPlace(folder), default: []].append(folder.id) }
+        // A folder that isn't live shows while something in it does, and one that is to be made may have waited for its
+        // parent with all that is in it. Of one that is simply made, or stays as it is, the files can come after it: a
+        // first mirror is as many folders as batches.
+        let dirtyFolders = Set(dirty.filter { $0.type == .folder }.map(\.id))
+        for folder in folders {
+            let shown = shownFolders[folder.id]
+            guard !folder.isLive || shown == nil || dirtyFolders.contains(folder.id) else { continue }
+            let stays = shown.map { $0.parent == folder.parent && $0.name == folder.name && !$0.isParked } ?? true
+            if folder.isLive, stays, samePlace[FolderPlace(folder)]?.count == 1 {
+                if shown == nil { scope.postponed.insert(folder.id) }
+            } else {
+                parents.insert(folder.id)
+            }
+        }
+        // A folder of which nothing is known here, such as one that its zone does not show any more.
+        parents.formUnion(dirtyFolders.subtracting(folders.map(\.id)))
         for group in samePlace.values where group.count > 1 && !parents.isDisjoint(with: group) {
             parents.formUnion(group)
         }
@@ -112,14 +133,28 @@ extension Engine {
                 scope.ids.insert(row.id)
             }
         }
-        for row in try baseFolders(root, db) { scope.base[row.id] = row }
+        for row in shownFolders.values { scope.base[row.id] = row }
         for id in scope.ids where scope.base[id] == nil {
             if let row = try db.base(id), row.root == root { scope.base[id] = row }
         }
         for row in try db.parkedBase(root: root) { scope.base[row.id] = row }
         for id in scope.base.keys { scope.basePaths[id] = basePath(id, scope, root) }
         for row in dirty { scope.rows[row.id] = row }
+        scope.postponed.subtract(parents)
         return scope
+    }
+
+    /// Says that the files of a folder that was just made have to be looked at.
+    private func markFilesDirty(in folder: RecordID, _ scope: ApplyScope, _ db: Database) throws {
+        guard folder.zone != .none else { return }
+        try db.markFilesDirty(in: folder.zone, parent: folder.isZoneRoot ? nil : folder.name)
+        if folder.isZoneRoot, let rootRecord = zones[folder.zone]?.row.rootRecord {
+            try db.markFilesDirty(in: folder.zone, parent: rootRecord)
+        }
+        guard folder.zone == privateZone else { return }
+        for (id, placement) in scope.placements.records where (placement.parent ?? .zoneRoot) == folder.name {
+            try db.markDirty(id)
+        }
     }
 
     /// Puts files that another record represents now under that record: twins that met, folders that merged.
@@ -201,6 +236,21 @@ extension Engine {
 
     // MARK: Doing it
 
+    /// How many files, and bytes of them, are written aside before they go to their places together: what a commit of
+    /// the database costs is shared by them, and what a crash leaves aside stays little.
+    private static var asideMax: Int { 64 }
+    private static var asideBytesMax: UInt64 { 16 << 20 }
+
+    private func storeIntents(_ intents: [WriteIntent], root: RootKind) throws {
+        try store.write { db in
+            for intent in intents {
+                try db.addIntent(
+                    root: root, path: intent.path, id: intent.record, inode: intent.inode, size: intent.size,
+                    contentHash: intent.contentHash, boot: world.bootID)
+            }
+        }
+    }
+
     /// Carries out a plan; returns the records for which it could not be done now.
     private func execute(
         _ operations: [FileOperation], root: RootKind, scope: ApplyScope, outcome: inout ApplyOutcomes
@@ -209,20 +259,13 @@ extension Engine {
         var done: [(operation: FileOperation, stamp: FileStamp?)] = []
         let applier = makeApplier(root)
         var knownParents: [RelativePath: Bool] = [:]
-        for operation in operations {
+        // Files that were written aside: their intents are stored at once, then all go to their places.
+        var aside: [(operation: FileOperation, write: PreparedWrite)] = []
+        var asideBytes: UInt64 = 0
+
+        func note(_ operation: FileOperation, _ result: ApplyOutcome) throws {
             let id = operation.record
-            guard !failed.contains(id) else { continue }
-            if let path = operation.path, !operation.isRemoval {
-                let parent = path.parent
-                if knownParents[parent] == nil { knownParents[parent] = try isParentKnown(path, root) }
-                guard knownParents[parent] == true else {
-                    failed.insert(id)
-                    later[.init(root: root, path: parent.parent)] = world.uptimeMilliseconds()
-                    continue
-                }
-            }
-            try makeWay(for: operation, root: root)
-            switch applier.apply(operation) {
+            switch result {
             case .done(let stamp):
                 done.append((operation, stamp))
                 try followWithSidecar(operation, root: root)
@@ -231,7 +274,7 @@ extension Engine {
                 }
             case .stale(let reason):
                 // A directory stays while something of the user's is in it that is no record, such as a broken sidecar.
-                if case .removeDirectory = operation { continue }
+                if case .removeDirectory = operation { return }
                 // What is in the way is the user's: the next scan takes it, then the plan is made anew.
                 failed.insert(id)
                 log("not applied yet: \(reason)")
@@ -243,6 +286,53 @@ extension Engine {
                 try reportFailure(operation, error, root: root)
             }
         }
+        func putInPlace() throws {
+            guard !aside.isEmpty else { return }
+            let batch = aside
+            aside = []
+            asideBytes = 0
+            do { try storeIntents(batch.map(\.write.intent), root: root) } catch {
+                for item in batch { applier.discard(item.write) }
+                throw error
+            }
+            for item in batch { try note(item.operation, applier.finish(item.write)) }
+        }
+
+        for operation in operations {
+            let id = operation.record
+            if isAskedToPause() {
+                // The rest is planned again.
+                failed.insert(id)
+                continue
+            }
+            guard !failed.contains(id) else { continue }
+            if let path = operation.path, !operation.isRemoval {
+                let parent = path.parent
+                if knownParents[parent] == nil { knownParents[parent] = try isParentKnown(path, root) }
+                guard knownParents[parent] == true else {
+                    failed.insert(id)
+                    later[.init(root: root, path: parent.parent)] = world.uptimeMilliseconds()
+                    continue
+                }
+            }
+            try makeWay(for: operation, root: root)
+            switch operation {
+            case .write(let id, let path, let hash, let replaced):
+                switch applier.prepare(id, at: path, contentHash: hash, replacing: replaced) {
+                case .ready(let write):
+                    aside.append((operation, write))
+                    asideBytes += write.intent.size
+                case .over(let result): try note(operation, result)
+                }
+                if aside.count >= Self.asideMax || asideBytes >= Self.asideBytesMax { try putInPlace() }
+            case .makeDirectory: try note(operation, applier.apply(operation))
+            default:
+                // Only writes can wait: what moves may be what one of them waits for.
+                try putInPlace()
+                try note(operation, applier.apply(operation))
+            }
+        }
+        try putInPlace()
         outcome.operations += done.count
         guard !done.isEmpty else { return failed }
         // The base tree is noted behind the barrier: after a power cut it never claims what the folder lost. What a crash
@@ -301,6 +391,7 @@ extension Engine {
                 vector: vector, twins: node.twins)
             try db.displace(by: row)
             try db.setBase(row)
+            if scope.postponed.contains(id) { try markFilesDirty(in: id, scope, db) }
         case .move(_, _, let path), .unpark(_, let path):
             guard var row = try db.base(id), let name = path.last else { return }
             // What the layout no longer shows was only put back where it was.
@@ -428,6 +519,17 @@ extension BaseRow {
     mutating func noteMoved(_ moved: FileStamp) {
         guard kind == .folder || moved.isUnchanged(from: stamp) else { return }
         stamp = moved
+    }
+}
+
+/// A folder's place, as records name it.
+private struct FolderPlace: Hashable {
+    var parent: RecordID
+    var name: FileName
+
+    init(_ folder: PlacedRecord) {
+        parent = folder.parent
+        name = folder.name
     }
 }
 

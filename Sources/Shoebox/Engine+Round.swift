@@ -46,20 +46,34 @@ extension Engine {
         outcome.requests = try performRequests()
         try scanRoots(extent, &outcome)
         if reachesContainer { try exchange(&outcome) }
-        for root in RootKind.allCases {
-            // Bounded batches, so that a first mirror shows progress and stays small in memory.
-            for _ in 0..<10_000 {
-                let applied = try apply(root)
-                outcome.applied += applied.operations
-                outcome.derived += applied.derived
-                if applied.operations == 0 { break }
-            }
-        }
+        for root in RootKind.allCases { try applyAll(root, &outcome) }
         try tidyTrash()
         if reachesContainer, outcome.derived > 0, !outcome.isContainerOffline { try exchange(&outcome, pushOnly: true) }
         for time in later.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         for time in restoreAfter.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         return outcome
+    }
+
+    /// Brings a watched folder up to date, in bounded batches, so that a first mirror stays small in memory. What can't be
+    /// done is tried once in each pass and keeps nothing else from being done. Stops early, to be gone on with by the
+    /// next round, if somebody waits.
+    private func applyAll(_ root: RootKind, _ outcome: inout RoundOutcome) throws {
+        for _ in 0..<10_000 {
+            var operations = 0
+            var position: DirtyPosition?
+            repeat {
+                if isAskedToPause() {
+                    outcome.lookAgain = world.uptimeMilliseconds()
+                    return
+                }
+                let applied = try apply(root, after: position)
+                outcome.applied += applied.operations
+                outcome.derived += applied.derived
+                operations += applied.operations
+                position = applied.next
+            } while position != nil
+            if operations == 0 { return }
+        }
     }
 
     private func scanRoots(_ extent: ScanExtent, _ outcome: inout RoundOutcome) throws {

@@ -172,7 +172,7 @@ private struct LocalTaker {
                 root: root, id: id, parent: parent, name: name, kind: kind, stamp: stamp, contentHash: hash,
                 vector: context.union([change.dot.replica: change.dot.counter])))
         // The folder shows it as it is: nothing is left to do, unless another record claims the place.
-        if kind == .file, engine.settings.sidecars != .always, context.isEmpty,
+        if kind == .folder || engine.settings.sidecars != .always, context.isEmpty,
             try db.isAlone(id, parent: parent.isZoneRoot ? nil : parent.name, name: name)
         {
             try db.clearDirty([id])

@@ -75,6 +75,9 @@ public final class Engine {
     public internal(set) var containerReadMilliseconds: UInt64 = 0
     /// Stores the identity when it changes.
     public var saveIdentity: (Identity) throws -> Void = { _ in }
+    /// Asked between two files while the watched folders are brought up to date: whether somebody waits who is to be
+    /// answered first. The round ends then, and the next one goes on.
+    public var isAskedToPause: () -> Bool = { false }
     /// Called with what happens, for logs.
     public var log: (String) -> Void = { _ in }
 

@@ -40,6 +40,9 @@ public struct EngineSettings: Sendable {
     /// How long a read-only file must be left alone before the original comes back.
     public var restoreMilliseconds: UInt64 = 10_000
 
+    /// How many records are brought into a watched folder in one batch; what a round needs of memory grows with it.
+    public var applyMax: Int = 1_000
+
     /// Settings with their defaults.
     public init(label: String, ignore: IgnoreRules) {
         self.label = label

@@ -24,7 +24,8 @@ extension Database {
     public func judgeOwn(_ records: some Sequence<RecordName>, in zone: ZoneID) throws -> Set<RecordName> {
         guard
             try Bool.fetchOne(
-                cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM change WHERE zone = ? AND scope = 1)"),
+                cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM change INDEXED BY changeByNeed WHERE zone = ? AND scope = 1)"),
                 arguments: [zone.data]) == true
         else { return [] }
         var affected: Set<RecordName> = []

@@ -27,7 +27,8 @@ extension Database {
         try Row.fetchAll(
             cachedStatement(
                 sql: """
-                    SELECT * FROM record WHERE zone = ? AND photo = ? AND type IN ('PhotoTag', 'Rating', 'Comment')
+                    SELECT * FROM record INDEXED BY recordByPhoto
+                    WHERE zone = ? AND photo = ? AND type IN ('PhotoTag', 'Rating', 'Comment')
                     ORDER BY record
                     """), arguments: [id.zone.data, id.name.data]
         ).map(RecordRow.init)
@@ -38,7 +39,7 @@ extension Database {
         try Row.fetchAll(
             cachedStatement(
                 sql: """
-                    SELECT * FROM record WHERE zone = ? AND parent IS ? AND live = 1
+                    SELECT * FROM record INDEXED BY recordByParent WHERE zone = ? AND parent IS ? AND live = 1
                         AND type IN ('Photo', 'File', 'Folder') ORDER BY record
                     """), arguments: [zone.data, parent?.data]
         ).map(RecordRow.init)

@@ -55,6 +55,23 @@ extension FieldKey {
     public static let targetRecord = FieldKey(rawValue: "targetRecord")
 }
 
+/// Where a batch of dirty records ended.
+public struct DirtyPosition: Sendable {
+    /// The zone.
+    public var zone: ZoneID
+    /// The last record's parent as its column holds it; empty for none.
+    var parent: Data
+    /// The last record.
+    public var record: RecordName
+
+    /// Behind a record.
+    public init(_ row: RecordRow) {
+        zone = row.id.zone
+        parent = row.parent?.data ?? Data()
+        record = row.id.name
+    }
+}
+
 extension Database {
     /// Writes a record's row from its changes, and marks what shows it differently now: the record itself, and for a
     /// join, rating, comment or placement the record it speaks of.
@@ -177,14 +194,35 @@ extension Database {
         for id in ids { try statement.execute(arguments: [id.zone.data, id.name.data]) }
     }
 
-    /// Dirty records of some zones, at most so many.
-    public func dirtyRecords(in zones: [ZoneID], limit: Int) throws -> [RecordRow] {
-        try zones.flatMap { zone in
-            try Row.fetchAll(
-                self, sql: "SELECT * FROM record INDEXED BY recordDirty WHERE dirty = 1 AND zone = ? LIMIT ?",
-                arguments: [zone.data, limit]
+    /// Dirty records of some zones, behind a position, at most so many: zone by zone in the given order, and what is in
+    /// one folder together.
+    public func dirtyRecords(in zones: [ZoneID], after position: DirtyPosition?, limit: Int) throws -> [RecordRow] {
+        var result: [RecordRow] = []
+        // A zone that is gone meanwhile has nothing that would come behind it: begin anew.
+        let start = position.flatMap { position in zones.firstIndex(of: position.zone) }
+        for zone in zones[(start ?? 0)...] where result.count < limit {
+            let from = start != nil && zone == position?.zone ? position : nil
+            result += try Row.fetchAll(
+                cachedStatement(
+                    sql: """
+                        SELECT * FROM record INDEXED BY recordDirty
+                        WHERE dirty = 1 AND zone = ? AND (coalesce(parent, x''), record) > (?, ?)
+                        ORDER BY coalesce(parent, x''), record LIMIT ?
+                        """),
+                arguments: [zone.data, from?.parent ?? Data(), from?.record.data ?? Data(), limit - result.count]
             ).map(RecordRow.init)
         }
+        return result
+    }
+
+    /// Marks the live files in a folder (nil: the zone's root).
+    public func markFilesDirty(in zone: ZoneID, parent: RecordName?) throws {
+        try cachedStatement(
+            sql: """
+                UPDATE record INDEXED BY recordByParent SET dirty = 1
+                WHERE zone = ? AND parent IS ? AND live = 1 AND dirty = 0 AND type IN ('Photo', 'File')
+                """
+        ).execute(arguments: [zone.data, parent?.data])
     }
 
     /// How many records the folders may show wrongly.

@@ -64,6 +64,7 @@ enum Schema {
         migrator.registerMigration("glance") { db in try db.execute(sql: glance) }
         migrator.registerMigration("kept files") { db in try db.execute(sql: keptFiles) }
         registerPeople(in: &migrator)
+        migrator.registerMigration("dirtyByParent") { db in try db.execute(sql: dirtyByParent) }
         return migrator
     }
 
@@ -85,6 +86,12 @@ enum Schema {
             zone BLOB NOT NULL, version INTEGER NOT NULL, hash BLOB NOT NULL, bytes BLOB NOT NULL,
             PRIMARY KEY (zone, version, hash)
         );
+        """
+
+    /// Dirty records in the order in which they are brought into the folders: what is in one folder together.
+    private static let dirtyByParent = """
+        DROP INDEX recordDirty;
+        CREATE INDEX recordDirty ON record (zone, coalesce(parent, x''), record) WHERE dirty = 1;
         """
 
     private static let version1 = """

@@ -138,6 +138,11 @@ import Testing
         #expect(bob.request(.acceptAllPending).code == 0)
         try #require(try village.settle())
         #expect(bob.tree(.shared)["alice/Again/mine.jpg"] == "from bob")
+        // The files that show tags are no files of the share, also after it was stopped once.
+        let files = try alice.store.read { db in
+            try db.zones().flatMap { try db.files(in: $0.id) }.compactMap(\.name?.description)
+        }
+        #expect(!files.isEmpty && !files.contains("Beach.json"))
     }
 
     @Test func `leaving deletes nothing at the owner's, and accepting again brings all back`() throws {

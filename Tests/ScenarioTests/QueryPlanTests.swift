@@ -71,7 +71,7 @@ import Testing
     private static func readsThrough(_ detail: String) -> Bool {
         let tables = ["base", "record", "change", "sidecar", "sidecarState", "asset"]
         // Of these indexes each row is one that has something to do, or a folder.
-        let small = ["baseParked", "baseFolders", "recordDirty", "recordConflicts", "changePending"]
+        let small = ["baseParked", "baseFolders", "recordDirty", "recordConflicts", "changePending", "changeByNeed"]
         guard !small.contains(where: { detail.contains("INDEX \($0)") }) else { return false }
         return tables.contains { table in
             detail == "SCAN \(table)" || detail.hasPrefix("SCAN \(table) ")

@@ -33,6 +33,8 @@ final class Replica {
         settings.settleMilliseconds = 100
         settings.deletionMilliseconds = 1_000
         settings.restoreMilliseconds = 1_000
+        // So that every scenario goes through several batches.
+        settings.applyMax = 4
         return try Engine(world: machine.world, store: store, identity: identity, settings: settings)
     }
 

@@ -89,6 +89,44 @@ struct FileApplierTests {
         #expect(leftovers.isEmpty)
     }
 
+    @Test func `what was written aside shows nowhere before it is finished, and leaves nothing when it is given up`()
+        throws
+    {
+        let applier = applier()
+        var writes: [PreparedWrite] = []
+        for name in ["a.jpg", "b.jpg"] {
+            guard
+                case .ready(let write) = applier.prepare(
+                    record, at: path(name), contentHash: hash("new"), replacing: nil)
+            else {
+                Issue.record("not ready")
+                return
+            }
+            writes.append(write)
+        }
+        #expect(leftovers.count == 2)
+        #expect(directory.text(of: "a.jpg") == nil && log.intents.withLock(\.isEmpty))
+        #expect(applier.finish(writes[0]) == .done(try stamp("a.jpg")))
+        #expect(writes[0].intent.inode == (try stamp("a.jpg")).inode)
+        applier.discard(writes[1])
+        #expect(directory.text(of: "a.jpg") == "new" && directory.text(of: "b.jpg") == nil)
+        #expect(leftovers.isEmpty)
+    }
+
+    @Test func `a file that appeared after the bytes were written aside is kept`() throws {
+        guard
+            case .ready(let write) = applier().prepare(
+                record, at: path("a.jpg"), contentHash: hash("new"), replacing: nil)
+        else {
+            Issue.record("not ready")
+            return
+        }
+        try directory.write("user's", to: "a.jpg")
+        #expect(applier().finish(write) == .stale("'a.jpg' is taken"))
+        #expect(directory.text(of: "a.jpg") == "user's")
+        #expect(leftovers.isEmpty)
+    }
+
     @Test func `wrong bytes are not written`() throws {
         let outcome = applier("other").apply(
             .write(record, at: path("a.jpg"), contentHash: hash("new"), replacing: nil))

@@ -43,6 +43,7 @@ public final class Daemon {
         doorbell = try Doorbell(installation.state)
         engine = try installation.makeEngine(store)
         if isVerbose { engine.log = log }
+        engine.isAskedToPause = { [mailbox, doorbell] in mailbox.signal != 0 || doorbell.isRung }
         schedule = PollSchedule(installation.configuration.pollMilliseconds, now: engine.world.uptimeMilliseconds())
         mail.needsScan = true
     }

@@ -24,6 +24,12 @@ final class Doorbell {
         guard file >= 0 else { throw Self.failure(state) }
     }
 
+    /// Whether somebody rang and `take` was not called since.
+    var isRung: Bool {
+        var files = [pollfd(fd: file, events: Int16(POLLIN), revents: 0)]
+        return poll(&files, 1, 0) > 0
+    }
+
     deinit { close(file) }
 
     /// What was asked for since the last call.

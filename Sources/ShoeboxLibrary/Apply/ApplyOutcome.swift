@@ -36,6 +36,23 @@ public struct WriteIntent: Hashable, Sendable {
     }
 }
 
+/// A file that was written aside, whole and checked, and is not in its place yet.
+public struct PreparedWrite: Sendable {
+    /// What has to be stored before it goes there.
+    public let intent: WriteIntent
+    let temporary: RelativePath
+    let stamp: FileStamp
+    let replaced: FileStamp?
+}
+
+/// What became of the first half of a write.
+public enum Preparation: Sendable {
+    /// Written aside.
+    case ready(PreparedWrite)
+    /// It could not be, or must not be.
+    case over(ApplyOutcome)
+}
+
 /// The bytes of a record, to be written to a file.
 public struct FileContent {
     /// Permission bits of the file.

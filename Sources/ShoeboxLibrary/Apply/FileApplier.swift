@@ -173,35 +173,67 @@ public struct FileApplier {
     private func write(
         _ record: RecordID, _ path: RelativePath, _ hash: Digest32, replacing replaced: FileStamp?
     ) throws(FileError) -> ApplyOutcome {
-        if let stale = try staleness(of: path, expecting: replaced) { return stale }
-        let source = try wrapped("get the content of", path) { try content(record, hash) }
-        let (temporary, stamp) = try writeAside(path) { file throws(FileError) in
-            var hasher = SHA256()
-            try wrapped("get the content of", path) {
-                try source.stream { chunk in
-                    hasher.update(data: chunk)
-                    try file.write(chunk)
-                }
-            }
-            guard try ContentHasher.digest(hasher, path) == hash else {
-                throw FileError(
-                    code: .inputOutput, operation: "write", path: path.description,
-                    reason: "the bytes that came are not those that were meant")
-            }
-            return try file.finish(
-                mode: source.mode, modifiedNanoseconds: source.modifiedNanoseconds, durably: false)
+        let write: PreparedWrite
+        switch prepare(record, at: path, contentHash: hash, replacing: replaced) {
+        case .ready(let prepared): write = prepared
+        case .over(let outcome): return outcome
         }
         do throws(FileError) {
-            try wrapped("write", path) {
-                try recordIntent(
-                    WriteIntent(record: record, path: path, inode: stamp.inode, size: stamp.size, contentHash: hash))
-            }
+            try wrapped("write", path) { try recordIntent(write.intent) }
         } catch {
-            discard(temporary)
+            discard(write)
             throw error
         }
-        return try place(temporary, stamp, at: path, replacing: replaced, record: record, keepsReplaced: true)
+        return finish(write)
     }
+
+    // MARK: Many files at once
+
+    /// The first half of a write: the bytes are written aside and checked, and nothing shows yet. The intent must be
+    /// stored before `finish` is called. What is not finished is to be discarded; else the next start does that.
+    public func prepare(
+        _ record: RecordID, at path: RelativePath, contentHash hash: Digest32, replacing replaced: FileStamp?
+    ) -> Preparation {
+        do throws(FileError) {
+            if let stale = try staleness(of: path, expecting: replaced) { return .over(stale) }
+            let source = try wrapped("get the content of", path) { try content(record, hash) }
+            let (temporary, stamp) = try writeAside(path) { file throws(FileError) in
+                var hasher = SHA256()
+                try wrapped("get the content of", path) {
+                    try source.stream { chunk in
+                        hasher.update(data: chunk)
+                        try file.write(chunk)
+                    }
+                }
+                guard try ContentHasher.digest(hasher, path) == hash else {
+                    throw FileError(
+                        code: .inputOutput, operation: "write", path: path.description,
+                        reason: "the bytes that came are not those that were meant")
+                }
+                return try file.finish(
+                    mode: source.mode, modifiedNanoseconds: source.modifiedNanoseconds, durably: false)
+            }
+            return .ready(
+                PreparedWrite(
+                    intent: WriteIntent(
+                        record: record, path: path, inode: stamp.inode, size: stamp.size, contentHash: hash),
+                    temporary: temporary, stamp: stamp, replaced: replaced))
+        } catch {
+            return .over(.failed(error))
+        }
+    }
+
+    /// The second half of a write: the file goes to its place, if that is still as the plan saw it.
+    public func finish(_ write: PreparedWrite) -> ApplyOutcome {
+        outcome { () throws(FileError) in
+            try place(
+                write.temporary, write.stamp, at: write.intent.path, replacing: write.replaced,
+                record: write.intent.record, keepsReplaced: true)
+        }
+    }
+
+    /// Gives up a write that was prepared.
+    public func discard(_ write: PreparedWrite) { discard(write.temporary) }
 
     // MARK: Writing aside and into place
 
