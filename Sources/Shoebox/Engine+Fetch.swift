@@ -47,7 +47,9 @@ extension Engine {
             guard let head = heads[peer.replica] else { continue }
             guard head.last != peer.applied else {
                 // Also after the mount had been put back and what it lost was published again.
-                try clearProblems("segmentDamaged", in: id, below: "/log/\(peer.replica)")
+                for code in ["segmentDamaged", "rolledBack"] {
+                    try clearProblems(code, in: id, below: "/log/\(peer.replica)")
+                }
                 continue
             }
             // The own chain is read only after the local state of the zone was forgotten.
@@ -55,6 +57,8 @@ extension Engine {
             guard try isKnown(head, in: zone), !isHeld(head, in: zone) else { continue }
             count += try readChain(peer, head: head, zone: zone, folder: folder)
         }
+        try followPinnedChains(id, folder: folder, heads: heads)
+        try compareVectors(id, heads: heads)
         let now = world.nowMilliseconds()
         if count > 0 || !isRecent(zone.row.asOf, now: now) {
             try store.write { db in
@@ -223,10 +227,11 @@ extension Engine {
     }
 
     /// Applies a replica's new segments, page by page, each together with the change token.
-    private func readChain(
+    func readChain(
         _ start: PeerRow, head: HeadRecord, zone: ZoneInfo, folder: ZoneFolder
     ) throws -> Int {
         var peer = start
+        let chain = ChainKey(zone: zone.id, replica: peer.replica)
         var count = 0
         while true {
             let page: SegmentPage
@@ -245,9 +250,15 @@ extension Engine {
             switch page.end {
             case .more: continue
             case .complete:
-                try clearProblems("segmentDamaged", in: zone.id, below: "/log/\(peer.replica)")
+                forkedChains.remove(chain)
+                try noteWaiting(for: chain, nil)
+                for code in ["segmentDamaged", "rolledBack"] {
+                    try clearProblems(code, in: zone.id, below: "/log/\(peer.replica)")
+                }
                 return count
-            case .notYet: return count
+            case .notYet(let error):
+                try noteWaiting(for: chain, error)
+                return count
             case .missingKey(let error):
                 log("a key of '\(zone.control.title)' is not known yet: \(error)")
                 // Whoever knew no newer control than this replica can't have got another key from one.
@@ -264,7 +275,17 @@ extension Engine {
                     "tokenExpired", zone: zone.id, "Older changes of a replica were folded away before they were read.",
                     "Update shoebox: this version can't read snapshots.")
                 return count
-            case .damaged(let error), .fork(let error), .rolledBack(let error):
+            case .fork(let error):
+                forkedChains.insert(chain)
+                try report(
+                    "forked", path: "zones/\(zone.id)/log/\(peer.replica)", zone: zone.id,
+                    "\(label(of: head.account)) has published two versions of one change in '\(zone.control.title)': \(error.message)",
+                    error.remedy)
+                return count
+            case .rolledBack(let error):
+                try report("rolledBack", path: error.path, zone: zone.id, error.description, error.remedy)
+                return count
+            case .damaged(let error):
                 try report("segmentDamaged", path: error.path, zone: zone.id, error.description, error.remedy)
                 return count
             }
@@ -317,6 +338,7 @@ extension Engine {
                         if standing.counts { clock.receive(change.timestamp, nowMilliseconds: now) }
                     }
                 }
+                try db.setPosition(segment.position, of: segment.replica, in: zone.id)
                 next.applied = segment.position
                 next.account = segment.account
             }
@@ -347,7 +369,8 @@ extension Engine {
         }
         if change.type == .placement, control.kind != .privateZone { return false }
         if change.record == .zoneRoot { return false }
-        return change.dot.counter > 0 && change.dot.counter <= UInt64(Int64.max)
+        return change.dot.counter > 0 && change.dot.counter <= Dot.counterMax
+            && change.context.entries.allSatisfy { $0.counter <= Dot.counterMax }
     }
 
     /// The owner notes in the control who has accepted: whose replica wrote a head.

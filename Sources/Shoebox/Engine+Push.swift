@@ -218,10 +218,19 @@ extension Engine {
 
     // MARK: Copies and rollbacks
 
+    /// Under what the database says which replica ran out of numbers.
+    static let replicaExhaustedKey = "replicaExhausted"
+
     /// Whether the own head on the mount is what this replica last wrote. If it is ahead, this state directory is a copy
     /// or was restored, and goes on as a new replica; if it is behind, the mount was restored, and everything is
     /// offered again.
     private func checkOwnHead(_ zone: ZoneInfo) throws -> Bool {
+        if try store.read({ db in try db.metaText(Self.replicaExhaustedKey) }) == replica.description {
+            log("changes claim to have seen numbers that this replica never gave")
+            try becomeNewReplica(after: zone, because: "Somebody claims to have seen changes that you have yet to make")
+            try store.write { db in try db.setMetaText(Self.replicaExhaustedKey, nil) }
+            return false
+        }
         guard let cursorData = zone.row.headCursor,
             let cursor = HeadCursor(String(decoding: cursorData, as: UTF8.self))
         else { return true }
@@ -232,7 +241,10 @@ extension Engine {
             let outbox = try store.read { db in try db.outbox(of: zone.id) }
             // After a crash between appending and noting it, the head names what the outbox still holds.
             guard !outbox.contains(where: { $0.position == newest.last }) else { return true }
-            try becomeNewReplica(after: zone)
+            try becomeNewReplica(
+                after: zone, because: "This library's state was copied or restored from a backup",
+                remedy:
+                    "If another machine runs with the same state directory, set that one up anew with 'shoebox init'.")
             return false
         }
         if reading.isShorter { try offerAgain(zone) }
@@ -241,10 +253,14 @@ extension Engine {
     }
 
     /// Goes on under a new replica id: pending changes are renumbered, the old chain is read as somebody else's.
-    private func becomeNewReplica(after zone: ZoneInfo) throws {
+    private func becomeNewReplica(
+        after zone: ZoneInfo, because reason: String,
+        remedy: String =
+            "Nothing is lost. 'shoebox history' shows who writes what; take them out of the share if you do not trust them."
+    ) throws {
         let old = replica
         let fresh = try identity.withNewReplica(randomBytes: world.randomBytes)
-        log("this replica was copied or restored from a backup; it goes on as \(fresh.replica)")
+        log("\(reason); this replica goes on as \(fresh.replica)")
         try saveIdentity(fresh)
         try store.write { db in try db.renumber(from: old, to: fresh.replica) }
         identity = fresh
@@ -256,7 +272,6 @@ extension Engine {
         try reloadZones()
         try report(
             "newReplica", zone: zone.id,
-            "This library's state was copied or restored from a backup; it goes on as a new replica.",
-            "If another machine runs with the same state directory, set that one up anew with 'shoebox init'.")
+            "\(reason); this library goes on as a new replica.", remedy)
     }
 }

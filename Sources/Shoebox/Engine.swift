@@ -52,6 +52,14 @@ public final class Engine {
     var answeredHeads: [ReplicaID: UInt64] = [:]
     /// The control of each zone whose file is kept, in case that the mount loses it.
     var keptControls: [ZoneID: Digest32] = [:]
+    /// Chains of which two valid segments of one number were read.
+    var forkedChains: Set<ChainKey> = []
+    /// Chains of which the next segment is not seen, since when (uptime).
+    var waitingSince: [ChainKey: UInt64] = [:]
+    /// Chains of which others have seen more than is to be seen here.
+    var unseenParts: [ChainKey: UnseenPart] = [:]
+    /// Up to where chains were read again as the owner accepted them, so that it is tried once only.
+    var pinsTried: [ChainKey: Position] = [:]
     /// Watched folders that were brought in step with the base tree after this process started.
     var recovered: Set<RootKind> = []
     /// Contents whose asset turned out to be damaged.

@@ -41,6 +41,7 @@ struct HistoryWriter {
         _ id: RecordID, type: RecordType, _ action: Change.Action, context: VersionVector = [:],
         isDerived: Bool = false, timestamp: HybridTimestamp? = nil, movedFrom: ZoneID? = nil
     ) throws -> Change {
+        if !context.isEmpty { try skipClaimed(id) }
         let change = Change(
             record: id.name, type: type, dot: nextDot(), context: context, timestamp: timestamp ?? nextTimestamp(),
             author: account, action: action, isDerived: isDerived, movedFrom: movedFrom)
@@ -56,6 +57,17 @@ struct HistoryWriter {
 
     /// The time of the next own edit.
     mutating func nextTimestamp() -> HybridTimestamp { clock.next(nowMilliseconds: nowMilliseconds, replica: replica) }
+
+    /// Passes over numbers that somebody claims to have seen although they were never given: a change under such a number
+    /// would be covered before it is written. Where that leaves no numbers, the replica needs another name.
+    private mutating func skipClaimed(_ id: RecordID) throws {
+        guard let claimed = try db.state(of: id)?.mostClaimed(of: replica), claimed > counter else { return }
+        if claimed < Dot.counterMax / 2 {
+            counter = claimed
+        } else {
+            try db.setMetaText(Engine.replicaExhaustedKey, replica.description)
+        }
+    }
 
     /// Writes a change as it is: one that is carried from another zone.
     mutating func insert(_ change: Change, zone: ZoneID) throws {

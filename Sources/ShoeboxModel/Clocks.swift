@@ -71,6 +71,8 @@ public struct Dot: Hashable, Comparable, Sendable {
     public var replica: ReplicaID
     /// Its number there, from 1.
     public var counter: UInt64
+    /// The greatest counter that a change or a context may have: far more than anybody can make, with room above it.
+    public static let counterMax: UInt64 = 1 << 62
     /// A dot from its parts.
     public init(replica: ReplicaID, counter: UInt64) {
         self.replica = replica

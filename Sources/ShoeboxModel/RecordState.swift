@@ -157,6 +157,13 @@ public struct RecordState: Hashable, Sendable {
         return candidates.contains { mark in vital.allSatisfy(mark.context.contains) }
     }
 
+    /// The greatest counter of a replica that any change of this record claims to have seen. Who lies about it covers what
+    /// that replica has yet to write.
+    public func mostClaimed(of replica: ReplicaID) -> UInt64 {
+        let contexts = fields.values.map(\.covered) + marks.map(\.context) + [shownToWriters]
+        return contexts.reduce(0) { max($0, $1[replica]) }
+    }
+
     /// Whether a deletion covers all that was written: an edit that no deleter had seen revives the record whole.
     public var isDeleted: Bool { isCovered(by: marks.filter { $0.destination == nil }) }
 

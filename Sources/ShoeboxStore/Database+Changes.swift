@@ -71,7 +71,7 @@ extension Database {
                 INSERT INTO change (zone, record, replica, counter, account, sender, sequence, state, token, payload,
                     scope, needs)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (zone, replica, counter) DO UPDATE SET account = excluded.account,
+                ON CONFLICT (zone, replica, counter) DO UPDATE SET record = excluded.record, account = excluded.account,
                     sender = excluded.sender, sequence = excluded.sequence, state = excluded.state,
                     token = excluded.token, payload = excluded.payload, scope = excluded.scope, needs = excluded.needs
                     WHERE (change.state >= 2 AND excluded.state < 2)

@@ -147,7 +147,7 @@ extension Database {
     public func forgetRecords(of zone: ZoneID) throws {
         for table in [
             "change", "record", "base", "sidecar", "sidecarState", "peer", "staged", "outbox", "published", "intent",
-            "keptControl",
+            "keptControl", "position",
         ] {
             try execute(sql: "DELETE FROM \(table) WHERE zone = ?", arguments: [zone.data])
         }
@@ -292,5 +292,37 @@ extension Database {
         try execute(
             sql: "INSERT OR REPLACE INTO published VALUES (?, ?)",
             arguments: [zone.data, Int64(bitPattern: sequence)])
+    }
+}
+
+extension Database {
+    /// Notes which segment of its number was applied.
+    public func setPosition(_ position: Position, of replica: ReplicaID, in zone: ZoneID) throws {
+        try cachedStatement(sql: "INSERT OR REPLACE INTO position VALUES (?, ?, ?, ?)")
+            .execute(arguments: [
+                zone.data, replica.data, Int64(bitPattern: position.sequence), position.hash.data,
+            ])
+    }
+
+    /// The segment of a number that was applied; nil if none was.
+    public func position(_ sequence: UInt64, of replica: ReplicaID, in zone: ZoneID) throws -> Position? {
+        try Row.fetchOne(
+            cachedStatement(sql: "SELECT hash FROM position WHERE zone = ? AND replica = ? AND sequence = ?"),
+            arguments: [zone.data, replica.data, Int64(bitPattern: sequence)]
+        )?.digest("hash").map { Position(sequence: sequence, hash: $0) }
+    }
+
+    /// Gives up all that was taken from one replica's chain, which is about to be read again in another version: it stays
+    /// in the history, and counts again only where that version has it too.
+    public func giveUpChain(of replica: ReplicaID, in zone: ZoneID) throws {
+        let arguments: StatementArguments = [zone.data, replica.data]
+        let records = try Data.fetchAll(
+            self, sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND sender = ? AND sequence > 0",
+            arguments: arguments)
+        try execute(
+            sql: "UPDATE change SET state = 3 WHERE zone = ? AND sender = ? AND sequence > 0", arguments: arguments)
+        try execute(sql: "DELETE FROM position WHERE zone = ? AND replica = ?", arguments: arguments)
+        try execute(sql: "DELETE FROM staged WHERE zone = ? AND replica = ?", arguments: arguments)
+        for record in records.compactMap({ RecordName(bytes: $0) }) { try refresh(record, in: zone, after: nil) }
     }
 }

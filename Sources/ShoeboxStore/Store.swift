@@ -65,6 +65,7 @@ enum Schema {
         migrator.registerMigration("kept files") { db in try db.execute(sql: keptFiles) }
         registerPeople(in: &migrator)
         migrator.registerMigration("dirtyByParent") { db in try db.execute(sql: dirtyByParent) }
+        migrator.registerMigration("positions") { db in try db.execute(sql: positions) }
         return migrator
     }
 
@@ -92,6 +93,14 @@ enum Schema {
     private static let dirtyByParent = """
         DROP INDEX recordDirty;
         CREATE INDEX recordDirty ON record (zone, coalesce(parent, x''), record) WHERE dirty = 1;
+        """
+
+    /// Which segment of each number was applied: what the others' vectors are compared with.
+    private static let positions = """
+        CREATE TABLE position (
+            zone BLOB NOT NULL, replica BLOB NOT NULL, sequence INTEGER NOT NULL, hash BLOB NOT NULL,
+            PRIMARY KEY (zone, replica, sequence)
+        ) WITHOUT ROWID;
         """
 
     private static let version1 = """

@@ -1,0 +1,146 @@
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+/// A replica of which somebody has seen more than is to be seen here.
+struct UnseenPart {
+    /// Since when (uptime).
+    var since: UInt64
+    /// What was seen.
+    var position: Position
+}
+
+/// A chain in a zone.
+struct ChainKey: Hashable {
+    var zone: ZoneID
+    var replica: ReplicaID
+}
+
+extension Engine {
+    /// How long a mount may show an old state before that is named, milliseconds: the slowest of those measured takes 75 s.
+    var unseenMilliseconds: UInt64 { 120_000 }
+
+    /// Compares what the others have applied, by their heads, with what was applied here. Nobody but its replica can make two
+    /// segments of one number; if it shows one to some and another to others, each of them sees a whole chain, and only
+    /// their vectors tell. A replica of which somebody has seen more than the container shows was cut short.
+    func compareVectors(_ id: ZoneID, heads: [ReplicaID: HeadRecord]) throws {
+        guard let zone = zones[id] else { return }
+        let peers = try store.read { db in try db.peers(of: id) }
+        var forked: [ReplicaID: AccountID] = [:]
+        var unseen: [ReplicaID: (Position, by: AccountID)] = [:]
+        try store.read { db in
+            for head in heads.values.sorted(by: { $0.replica < $1.replica }) where zone.control.knows(head.account) {
+                for (subject, position) in head.vector where subject != head.replica && subject != replica {
+                    guard let peer = peers.first(where: { $0.replica == subject }),
+                        peer.account.map(zone.control.knows) == true
+                    else { continue }
+                    if position.sequence <= peer.applied.sequence {
+                        let known =
+                            position.sequence == peer.applied.sequence
+                            ? peer.applied : try db.position(position.sequence, of: subject, in: id)
+                        if let known, known != position { forked[subject] = head.account }
+                    } else if (heads[subject]?.last ?? .start).sequence < position.sequence,
+                        position.sequence > unseen[subject]?.0.sequence ?? 0
+                    {
+                        unseen[subject] = (position, head.account)
+                    }
+                }
+            }
+        }
+        for (subject, other) in forked { try reportFork(subject, seenBy: other, in: zone, peers: peers) }
+        try reportUnseen(unseen, in: zone, peers: peers)
+        for peer in peers
+        where forked[peer.replica] == nil && !forkedChains.contains(.init(zone: id, replica: peer.replica)) {
+            try clearProblem("forked", path: logPath(peer.replica, id), zone: id)
+        }
+    }
+
+    private func logPath(_ replica: ReplicaID, _ zone: ZoneID) -> String { "zones/\(zone)/log/\(replica)" }
+
+    private func reportFork(
+        _ subject: ReplicaID, seenBy other: AccountID, in zone: ZoneInfo, peers: [PeerRow]
+    ) throws {
+        let author = peers.first { $0.replica == subject }?.account
+        try report(
+            "forked", path: logPath(subject, zone.id), zone: zone.id,
+            "\(author.map(label(of:)) ?? "Somebody") has shown \(label(of: other)) other changes in '\(zone.control.title)' under the same numbers than are known here (replica \(subject)).",
+            "If they run two copies of one state directory, one of these has to be set up anew. Otherwise take them out of the share; what the owner has seen of them is what counts then."
+        )
+    }
+
+    private func reportUnseen(
+        _ unseen: [ReplicaID: (Position, by: AccountID)], in zone: ZoneInfo, peers: [PeerRow]
+    ) throws {
+        let now = world.uptimeMilliseconds()
+        for peer in peers {
+            let key = ChainKey(zone: zone.id, replica: peer.replica)
+            guard let (position, other) = unseen[peer.replica] else {
+                if unseenParts.removeValue(forKey: key) != nil {
+                    try clearProblem("cutShort", path: logPath(peer.replica, zone.id), zone: zone.id)
+                }
+                continue
+            }
+            let part = unseenParts[key] ?? UnseenPart(since: now, position: position)
+            unseenParts[key] = part
+            guard now >= part.since + unseenMilliseconds else { continue }
+            try report(
+                "cutShort", path: logPath(peer.replica, zone.id), zone: zone.id,
+                "\(label(of: other)) has seen changes of \(peer.account.map(label(of:)) ?? "a replica") in '\(zone.control.title)' that the cloud folder does not show here: number \(position.sequence), while \(peer.applied.sequence) are known.",
+                "If the cloud folder was restored from a backup, their next change heals it. Otherwise ask who has write access to it."
+            )
+        }
+    }
+
+    /// Names a segment that a head names and that does not come, once a slow mount can't be the cause.
+    func noteWaiting(for chain: ChainKey, _ error: CloudError?) throws {
+        let prefix = "\(logPath(chain.replica, chain.zone))/"
+        guard let error else {
+            if waitingSince.removeValue(forKey: chain) != nil {
+                try clearProblems("segmentMissing", in: chain.zone, below: prefix)
+            }
+            return
+        }
+        let now = world.uptimeMilliseconds()
+        let since = waitingSince[chain] ?? now
+        waitingSince[chain] = since
+        guard now >= since + unseenMilliseconds, error.path.hasPrefix(prefix) else { return }
+        try report(
+            "segmentMissing", path: error.path, zone: chain.zone,
+            "A file of '\(zones[chain.zone]?.control.title ?? "")' that should be in the cloud folder is not there: \(error.message)",
+            "It is taken as soon as it is there. If it was deleted or renamed, put it back from a backup; everything else goes on."
+        )
+    }
+
+    // MARK: What the owner has accepted
+
+    /// Sees to it that, of whoever may not write any more, exactly what the owner has accepted counts: of a chain that was
+    /// shown in two versions the one that the control names by its hash. What was taken from the other one is refused.
+    func followPinnedChains(_ id: ZoneID, folder: ZoneFolder, heads: [ReplicaID: HeadRecord]) throws {
+        guard let zone = zones[id] else { return }
+        let peers = try store.read { db in try db.peers(of: id) }
+        for participant in zone.control.participants.values {
+            for (subject, intervals) in participant.intervals where subject != replica {
+                guard let last = intervals.compactMap(\.to).max(by: { $0.sequence < $1.sequence }), last.sequence > 0,
+                    var peer = peers.first(where: { $0.replica == subject }), let head = heads[subject],
+                    head.account == participant.account
+                else { continue }
+                let known = try store.read { db in try db.position(last.sequence, of: subject, in: id) }
+                guard known != last, pinsTried[.init(zone: id, replica: subject)] != last else { continue }
+                if known == nil, peer.applied.sequence < last.sequence, head.last.sequence >= last.sequence { continue }
+                if known == nil { pinsTried[.init(zone: id, replica: subject)] = last }
+                // Read first, so that nothing is given up before the accepted version is seen to be there.
+                var pinned = head
+                pinned.content.last = last
+                let page = try folder.readSegments(
+                    of: subject, after: .start, upTo: pinned, isSealed: zone.control.isSealed, keyring: zone.keyring)
+                guard !page.segments.isEmpty else { continue }
+                pinsTried[.init(zone: id, replica: subject)] = last
+                log("the chain of \(subject) in '\(zone.control.title)' is read again as its owner accepted it")
+                try store.write { db in try db.giveUpChain(of: subject, in: id) }
+                peer.applied = .start
+                _ = try readChain(peer, head: pinned, zone: zone, folder: folder)
+            }
+        }
+    }
+}
