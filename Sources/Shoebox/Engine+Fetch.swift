@@ -36,12 +36,34 @@ extension Engine {
         let folder = zoneFolder(id)
         guard let heads = try readHeads(id, folder: folder) else { return 0 }
         if let zone = zones[id] { try noteDevices(in: heads, zone: zone) }
-        try readNewerControl(id, folder: folder, heads: heads)
+        try readNewerControl(id, folder: folder)
         try judgeControlsOfOthers(id, folder: folder, heads: heads)
         try obeyControl(id)
         try keepControlFiles(of: id, folder: folder)
         try answerWanted(id, heads: heads)
         guard let zone = zones[id], [.active, .leaveOffered].contains(zone.row.state) else { return 0 }
+        let count = try fetchChains(of: id)
+        try followPinnedChains(id, folder: folder, heads: heads)
+        try compareVectors(id, heads: heads)
+        let now = world.nowMilliseconds()
+        if count > 0 || !isRecent(zone.row.asOf, now: now) {
+            try store.write { db in
+                guard var row = try db.zone(id) else { return }
+                row.asOf = now
+                if count > 0 { row.isHeadDirty = true }
+                try db.setZone(row)
+            }
+        }
+        zones[id]?.row = try store.read { db in try db.zone(id) } ?? zone.row
+        try answerParticipants(id)
+        return count
+    }
+
+    /// Reads on in the chains of everybody whose head was read.
+    @discardableResult
+    func fetchChains(of id: ZoneID) throws -> Int {
+        guard let zone = zones[id], let heads = knownHeads[id] else { return 0 }
+        let folder = zoneFolder(id)
         var count = 0
         for peer in try store.read({ db in try db.peers(of: id) }) {
             guard let head = heads[peer.replica] else { continue }
@@ -56,20 +78,12 @@ extension Engine {
             guard peer.replica != replica || head.last.sequence > peer.applied.sequence else { continue }
             guard try isKnown(head, in: zone), !isHeld(head, in: zone) else { continue }
             count += try readChain(peer, head: head, zone: zone, folder: folder)
-        }
-        try followPinnedChains(id, folder: folder, heads: heads)
-        try compareVectors(id, heads: heads)
-        let now = world.nowMilliseconds()
-        if count > 0 || !isRecent(zone.row.asOf, now: now) {
+            guard peer.replica == replica else { continue }
             try store.write { db in
-                guard var row = try db.zone(id) else { return }
-                row.asOf = now
-                if count > 0 { row.isHeadDirty = true }
-                try db.setZone(row)
+                let applied = try db.peers(of: id).first { $0.replica == replica }?.applied
+                if applied == head.last { try setOwnChainUnread(false, in: id, db) }
             }
         }
-        zones[id]?.row = try store.read { db in try db.zone(id) } ?? zone.row
-        try noteAcceptances(id)
         return count
     }
 
@@ -130,12 +144,6 @@ extension Engine {
         return heads
     }
 
-    /// The controls that the owner's heads name.
-    func namedControls(_ id: ZoneID) throws -> [ControlVersion] {
-        guard let owner = zones[id]?.control.owner else { return [] }
-        return (knownHeads[id] ?? [:]).values.filter { $0.account == owner }.compactMap(\.control)
-    }
-
     /// Whether a head is of somebody who takes part, or ever did. Anyone with the mount can put a valid head there; what
     /// it names is not looked at. Who was invited a moment ago is known with the next control.
     private func isKnown(_ head: HeadRecord, in zone: ZoneInfo) throws -> Bool {
@@ -149,81 +157,6 @@ extension Engine {
             "The account \(head.account.fingerprint) publishes in '\(zone.control.title)' without having been invited; nothing of it counts.",
             "If you know who that is, invite them; if not, ask who has write access to the cloud folder.")
         return false
-    }
-
-    /// Names controls that others than the owner signed. They never count; a head that names one gives its author away.
-    private func judgeControlsOfOthers(
-        _ id: ZoneID, folder: ZoneFolder, heads: [ReplicaID: HeadRecord]
-    ) throws {
-        guard let zone = zones[id] else { return }
-        for head in heads.values.sorted(by: { $0.replica < $1.replica })
-        where head.account != zone.control.owner && zone.control.knows(head.account) {
-            guard let named = head.control, named.version >= zone.row.controlVersion,
-                named.hash != zone.row.controlHash, judgedHeads[head.replica] != head.serial
-            else { continue }
-            judgedHeads[head.replica] = head.serial
-            var keyring = zone.keyring
-            do { _ = try folder.readControl(named, identity: identity, keyring: &keyring) } catch {
-                if error.code == .offline { throw error }
-                guard error.code == .notPermitted || error.code == .damaged else { continue }
-                try report(
-                    "controlRefused", path: error.path, zone: id,
-                    "\(label(of: head.account)) names a control of '\(zone.control.title)' that counts for nothing: \(error.message)",
-                    "Nothing was changed by it. Ask \(label(of: head.account)), or who has write access to the cloud folder."
-                )
-            }
-        }
-    }
-
-    /// Takes up a control that is newer than the one known; notices a removal or the end of a share.
-    private func readNewerControl(_ id: ZoneID, folder: ZoneFolder, heads: [ReplicaID: HeadRecord]) throws {
-        guard let zone = zones[id] else { return }
-        let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
-        let named = try namedControls(id)
-        guard named.contains(where: { $0 != known && $0.version >= known.version }) else { return }
-        var keyring = zone.keyring
-        do {
-            let current = try folder.currentControl(
-                named: named.filter { $0.version >= known.version }, known: [known], identity: identity,
-                keyring: &keyring)
-            guard let newest = current.newest, newest != known else { return }
-            try keep(current.control, version: newest, keyring: keyring, in: id)
-            for problem in current.problems where problem.code != .notYet {
-                log("a control of '\(current.control.title)' counts for nothing: \(problem)")
-            }
-        } catch let error as CloudError where error.code == .notInvited {
-            guard !zone.row.isMine else { throw error }
-            try end(id, because: "is closed to you: its owner removed you")
-        } catch let error as CloudError where error.isTransient && error.code != .offline {
-            return
-        } catch let error as CloudError where error.concernsOneZone {
-            // What is there already goes on under the control that is known; the owner's next one heals it.
-            try report("controlDamaged", path: error.path, zone: id, error.description, error.remedy)
-            return
-        }
-        for code in ["controlDamaged", "controlRefused"] { try clearProblem(code, zone: id) }
-    }
-
-    /// A share is over for this account: unpublished edits go to the own library, then the files to the trash.
-    private func end(_ id: ZoneID, because reason: String) throws {
-        guard let zone = zones[id], zone.row.state == .active || zone.row.state == .leaveOffered else { return }
-        // Said first, so that it is said even if the process dies while the files are put away.
-        try report(
-            "ended", zone: id,
-            "The share '\(zone.control.title)' \(reason). Its files go to the trash of the shared folder.",
-            "What you had not yet published goes to your library. Ask \(zone.control.ownerLabel) if you need access.")
-        do { try withdraw(zone, state: .ended, keepCopy: false) } catch is RequestError { return }
-    }
-
-    /// What the control that is known asks of this account: asked again in each round, so that nothing is left undone when
-    /// the process died, or the shared folder was away, just after the control was read.
-    private func obeyControl(_ id: ZoneID) throws {
-        guard let zone = zones[id], !zone.row.isMine, [.active, .leaveOffered].contains(zone.row.state) else { return }
-        if zone.control.isStopped || zone.control.permission(of: account) == .none {
-            try end(id, because: "was stopped by \(zone.control.ownerLabel)")
-        } else {
-            try clearProblem("ended", zone: id)
-        }
     }
 
     /// Applies a replica's new segments, page by page, each together with the change token.
@@ -371,18 +304,6 @@ extension Engine {
         if change.record == .zoneRoot { return false }
         return change.dot.counter > 0 && change.dot.counter <= Dot.counterMax
             && change.context.entries.allSatisfy { $0.counter <= Dot.counterMax }
-    }
-
-    /// The owner notes in the control who has accepted: whose replica wrote a head.
-    private func noteAcceptances(_ id: ZoneID) throws {
-        guard let zone = zones[id], zone.row.isMine, zone.row.kind == .share, zone.row.state == .active else { return }
-        let present = Set((knownHeads[id] ?? [:]).values.map(\.account))
-        let accepted = zone.control.participants.values.filter { $0.status == .pending && present.contains($0.account) }
-        guard !accepted.isEmpty else { return }
-        try changeControl(of: zone) { control in
-            for participant in accepted { control.participants[participant.account]?.status = .accepted }
-        }
-        for participant in accepted { log("\(participant.label) accepted '\(zone.control.title)'") }
     }
 }
 

@@ -32,6 +32,13 @@ extension Engine {
         do {
             return acceptedReply([try join(link.zone, fingerprint: link.ownerFingerprint)])
         } catch let error as CloudError where error.code == .notInvited {
+            if let zone = try askToReturn(to: link.zone) {
+                return Reply(
+                    lines: [
+                        "You left '\(zone.control.title)'; \(zone.control.ownerLabel) is asked to let you in again.",
+                        "The photos appear as soon as a device of \(zone.control.ownerLabel) has answered; nobody has to do anything.",
+                    ], values: ["id": zone.id.description])
+            }
             throw RequestError(
                 ExitCode.notPermitted, "The link leads to a share that you are not invited to, or no more.",
                 error.remedy)
@@ -116,6 +123,7 @@ extension Engine {
             {
                 try db.markDirty(RecordID(zone: placement.id.zone, name: folder))
             }
+            try forgetLeave(of: id, db)
         }
         try reloadZones()
         if !isMine, current.control.kind == .share {
@@ -170,11 +178,15 @@ extension Engine {
         if try checkRoot(.shared) { _ = try scan(.shared, author: "scan") }
         let base = try store.read { db in try db.base(in: zone.id) }
         let unpushed: Set<RecordName> = try store.read { db in
-            Set(try db.pendingChanges(in: zone.id, limit: .max).map(\.change.record))
+            let pending = try db.pendingChanges(in: zone.id, limit: .max).map(\.change.record)
+            // Of somebody who was put out, also what no device of the owner had taken in.
+            return Set(pending + (state == .ended ? try unacknowledged(in: zone, db) : []))
         }
         if !base.isEmpty {
             // Without the folder nothing can be put away: try again when it is there.
             guard try checkRoot(.shared) else { throw offlineError }
+            let isCopying = base.contains { $0.kind == .file && (keepCopy || unpushed.contains($0.id.name)) }
+            guard try !isCopying || checkRoot(.library) else { throw offlineError }
             for row in base where row.kind == .file && (keepCopy || unpushed.contains(row.id.name)) {
                 try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)")
             }
@@ -183,6 +195,7 @@ extension Engine {
             guard var row = try db.zone(zone.id) else { return }
             row.state = state
             try db.setZone(row)
+            if state == .left { try noteLeave(of: zone, db) }
             try db.setMetaText(withdrawalKey(zone.id), "1")
         }
         try reloadZones()
@@ -208,6 +221,7 @@ extension Engine {
         }
         try store.write { db in
             try db.forgetRecords(of: id)
+            try setOwnChainUnread(true, in: id, db)
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             try removePlacement(try placements(db).zones[id], writer: &writer)
             try writer.finish()

@@ -27,7 +27,7 @@ extension Engine {
         return ZoneInfo(row: row, control: verified.control, keyring: keyring)
     }
 
-    /// Changes who takes part in an own zone: reads the newest control, changes it, publishes the result.
+    /// Changes who takes part in a zone, as its owner or an admin: reads the newest control, changes it, publishes the result.
     func changeControl(
         of zone: ZoneInfo, newEpoch: Bool = false, _ change: (inout Control) throws -> Void
     ) throws {
@@ -35,15 +35,24 @@ extension Engine {
         let folder = zoneFolder(zone.id)
         var keyring = zone.keyring
         let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
+        let named = try namedControls(zone.id)
         let current = try folder.currentControl(
-            named: try namedControls(zone.id), known: [known], identity: identity, keyring: &keyring)
+            named: named.owners, hinted: named.admins, known: [known], identity: identity, keyring: &keyring)
         var control = current.control
         try change(&control)
-        guard control != current.control else { return }
+        // Also where nothing changes: several controls become one, a key that others have gives way to a new one.
+        guard control != current.control || current.tips.count > 1 || !current.isEpochClean else {
+            if let newest = current.newest, newest != known || control != zone.control {
+                try keep(control, version: newest, keyring: keyring, in: zone.id)
+            }
+            return
+        }
+        try setControlPending(zone.id, true)
         let verified = try folder.publishControl(
             control, replacing: current, keyring: &keyring, newEpoch: newEpoch, identity: identity,
             nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
         try keep(verified.control, version: verified.version, keyring: keyring, in: zone.id)
+        try setControlPending(zone.id, false)
     }
 
     /// Keeps a control that was read or written, and judges again what had arrived under another one.
@@ -130,7 +139,7 @@ extension Engine {
     }
 
     /// The last accepted segments of an account's replicas.
-    private func heads(of account: AccountID, in zone: ZoneID) throws -> [ReplicaID: Position] {
+    func heads(of account: AccountID, in zone: ZoneID) throws -> [ReplicaID: Position] {
         let peers = try store.read { db in try db.peers(of: zone) }
         return Dictionary(
             peers.filter { $0.account == account }.map { ($0.replica, $0.applied) },
@@ -144,11 +153,38 @@ extension Engine {
         try fetch(id)
     }
 
-    /// Invites accounts to an own share; inviting again renews the invitation.
+    /// Throws unless this account may do something to that one: an admin manages nobody who is an admin, and makes none.
+    private func require(
+        _ action: SharingAction, to other: AccountID, _ grant: Grant? = nil, in zone: ZoneInfo
+    ) throws {
+        guard zone.row.state == .active, !zone.control.isStopped else { throw endedError(zone) }
+        let isAllowed = can(action, account: account, to: other, in: zone.control)
+        guard isAllowed, grant?.role != .admin || zone.row.isMine else {
+            throw RequestError(
+                ExitCode.notPermitted,
+                "Only the owner, \(zone.control.ownerLabel), does that to an admin, or makes somebody one.",
+                "Ask \(zone.control.ownerLabel).")
+        }
+    }
+
+    /// Invites accounts to a share; inviting again renews the invitation.
     func invite(_ zone: ZoneInfo, _ accounts: [String], permission text: String) throws -> Reply {
         guard zone.row.state == .active, !zone.control.isStopped else { throw endedError(zone) }
         let grant = try Grant(text)
         let entries = try accounts.map(findAccount)
+        for entry in entries where entry.account == zone.control.owner {
+            throw RequestError(
+                ExitCode.failed, "\(entry.label) is the owner of '\(zone.control.title)'.", "Invite somebody else.")
+        }
+        for entry in entries { try require(.invite, to: entry.account, grant, in: zone) }
+        let present = Set(zone.control.participants.values.filter(\.takesPart).map(\.account))
+        guard present.union(entries.map(\.account)).count <= settings.participantsMax else {
+            throw RequestError(
+                ExitCode.failed,
+                "'\(zone.control.title)' would have more than \(settings.participantsMax) participants, which is the limit.",
+                "Take out who is not needed with 'shoebox share uninvite', or raise limits.participantsMax in the configuration."
+            )
+        }
         try fetchAnew(zone.id)
         var positions: [AccountID: [ReplicaID: Position]] = [:]
         for entry in entries { positions[entry.account] = try heads(of: entry.account, in: zone.id) }
@@ -183,6 +219,7 @@ extension Engine {
     func setPermission(_ zone: ZoneInfo, _ name: String, _ text: String) throws -> Reply {
         let grant = try Grant(text)
         let id = try participant(name, in: zone)
+        try require(.changePermission, to: id, grant, in: zone)
         try fetchAnew(zone.id)
         let known = try heads(of: id, in: zone.id)
         try changeControl(of: zone) { control in
@@ -202,6 +239,7 @@ extension Engine {
     /// what is written from now on.
     func uninvite(_ zone: ZoneInfo, _ names: [String]) throws -> Reply {
         let ids = try names.map { try participant($0, in: zone) }
+        for id in ids { try require(.removeParticipant, to: id, in: zone) }
         try fetchAnew(zone.id)
         var positions: [AccountID: [ReplicaID: Position]] = [:]
         for id in ids { positions[id] = try heads(of: id, in: zone.id) }

@@ -57,7 +57,7 @@ extension Engine {
     }
 
     /// Appends what this replica knows to its head, and notes that it did.
-    private func appendHead(_ row: ZoneRow, folder: ZoneFolder) throws {
+    func appendHead(_ row: ZoneRow, folder: ZoneFolder, left: UInt64 = 0, returning: UInt64 = 0) throws {
         var vector: [ReplicaID: Position] = [:]
         for peer in try store.read({ db in try db.peers(of: row.id) }) where peer.applied.sequence > 0 {
             vector[peer.replica] = peer.applied
@@ -66,7 +66,7 @@ extension Engine {
         let content = HeadContent(
             last: row.last, control: ControlVersion(version: row.controlVersion, hash: row.controlHash),
             statement: try accountEntry()?.newestStatement, wallMilliseconds: world.nowMilliseconds(), vector: vector,
-            wanted: wanted(in: row.id))
+            wanted: wanted(in: row.id), left: left, returning: returning)
         let cursor = row.headCursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
         let written = try folder.appendHead(content, identity: identity, cursor: cursor)
         try store.write { db in
@@ -76,7 +76,9 @@ extension Engine {
             try db.setZone(current)
             try db.clearOutbox(of: row.id, upTo: row.last.sequence)
             try db.setPeer(
-                PeerRow(replica: replica, account: account, head: row.last, applied: row.last), in: row.id)
+                PeerRow(
+                    replica: replica, account: account, head: row.last,
+                    applied: try ownApplied(row.last, in: row.id, db)), in: row.id)
         }
         ownHeadsWritten[row.id] = world.uptimeMilliseconds()
     }

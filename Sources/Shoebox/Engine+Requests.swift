@@ -40,16 +40,16 @@ extension Engine {
 
     private func carryOut(_ request: Request) throws -> Reply {
         switch request {
-        case .shareCreate(let paths, let title, let permission, let isSealed):
-            try createShare(paths, title: title, publicPermission: permission, isSealed: isSealed)
+        case .shareCreate(let paths, let title, let permission, let isSealed, let onEnd):
+            try createShare(paths, title: title, publicPermission: permission, isSealed: isSealed, onEnd: onEnd)
         case .shareAdd(let share, let paths): try addToShare(try zoneNamed(share, mine: true), paths)
         case .shareRemove(let share, let paths): try removeFromShare(try zoneNamed(share, mine: true), paths)
-        case .shareTitle(let share, let title): try retitle(try zoneNamed(share, mine: true), title)
+        case .shareTitle(let share, let title): try retitle(try zoneNamed(share, for: .rename), title)
         case .invite(let share, let accounts, let permission):
-            try invite(try zoneNamed(share, mine: true), accounts, permission: permission)
+            try invite(try zoneNamed(share, for: .invite), accounts, permission: permission)
         case .permission(let share, let account, let permission):
-            try setPermission(try zoneNamed(share, mine: true), account, permission)
-        case .uninvite(let share, let accounts): try uninvite(try zoneNamed(share, mine: true), accounts)
+            try setPermission(try zoneNamed(share, for: .changePermission), account, permission)
+        case .uninvite(let share, let accounts): try uninvite(try zoneNamed(share, for: .removeParticipant), accounts)
         case .stop(let share): try stopShare(try zoneNamed(share, mine: true))
         case .leave(let share, let keepCopy): try leave(try zoneNamed(share, mine: nil), keepCopy: keepCopy)
         case .accept(let link): try accept(link: link)
@@ -131,6 +131,17 @@ extension Engine {
             return writer.count
         }
         return Reply(lines: count == 0 ? ["nothing to change"] : ["done"], values: ["changes": String(count)])
+    }
+
+    /// A share in which this account may do something to people or title.
+    func zoneNamed(_ text: String, for action: SharingAction) throws -> ZoneInfo {
+        let zone = try zoneNamed(text, mine: nil)
+        // What has ended is said by whoever tries.
+        guard !zone.row.isMine, !can(action, account: account, in: zone.control) else { return zone }
+        throw RequestError(
+            ExitCode.notPermitted,
+            "Only the owner, \(zone.control.ownerLabel), or an admin can do that with '\(zone.control.title)'.",
+            "Ask the owner, or leave the share with 'shoebox share leave'.")
     }
 
     /// A share by its id, the start of its id, or its title.

@@ -108,6 +108,8 @@ extension Engine {
             outcome.pushed += try pushAll()
             guard !pushOnly else { return }
             outcome.fetched += try fetchAll()
+            try announceStanding()
+            try finishReturns()
             try joinFromPlacements()
             try finishStopped()
             // Heads that now name what was fetched, and controls that were written.

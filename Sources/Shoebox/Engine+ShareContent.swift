@@ -22,9 +22,12 @@ extension Engine {
     /// Makes a share of files and folders of the library. A single folder becomes the share with everything in it, now
     /// and later; several things keep their places in the library and show side by side at the participants'.
     func createShare(
-        _ paths: [PathReference], title: String, publicPermission: String, isSealed: Bool
+        _ paths: [PathReference], title: String, publicPermission: String, isSealed: Bool, onEnd: String = "remove"
     ) throws -> Reply {
         guard let privateZone else { throw offlineError }
+        guard let endPolicy = EndPolicy(rawValue: onEnd) else {
+            throw RequestError(64, "'\(onEnd)' says nothing about what happens at the end.", "Use keep or remove.")
+        }
         guard let open = Permission(rawValue: publicPermission) else {
             throw RequestError(
                 64, "'\(publicPermission)' is no permission.", "Use none, readOnly or readWrite.")
@@ -53,7 +56,7 @@ extension Engine {
         }
         let control = Control(
             kind: .share, title: title, owner: account, ownerLabel: settings.label, publicPermission: open,
-            isSealed: isSealed)
+            isSealed: isSealed, endPolicy: endPolicy)
         let zone = try publishZone(control)
         // One transaction for the zone and all that moves there, so that no share without its photos ever shows.
         zones[zone.id] = zone

@@ -38,6 +38,10 @@ public final class Engine {
     var restoreAfter: [RecordID: UInt64] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
+    /// The versions of each zone's control, named by heads, that were looked at by this process.
+    var judgedControls: [ZoneID: Set<ControlVersion>] = [:]
+    /// Since when (uptime) zones have controls that were written apart, or no key that is fit for use.
+    var unmended: [ZoneID: UInt64] = [:]
     /// The serial of each replica's head whose control was looked at.
     var judgedHeads: [ReplicaID: UInt64] = [:]
     /// When the own head of each zone was last written, or read and found as it was written (uptime): nobody else writes

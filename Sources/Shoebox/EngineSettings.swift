@@ -37,6 +37,8 @@ public struct EngineSettings: Sendable {
     public var isOpen = false
     /// How many zones an account may make.
     public var zonesMax: Int = 200
+    /// How many people may take part in a share, the owner not counted.
+    public var participantsMax: Int = 100
     /// How long a read-only file must be left alone before the original comes back.
     public var restoreMilliseconds: UInt64 = 10_000
 

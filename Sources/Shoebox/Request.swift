@@ -41,7 +41,8 @@ public struct DamagedAsset: Hashable, Sendable, Codable {
 /// the daemon or the command itself, does it and leaves a reply.
 public enum Request: Sendable, Codable {
     /// Makes a share of files and folders.
-    case shareCreate(paths: [PathReference], title: String, publicPermission: String, isSealed: Bool)
+    case shareCreate(
+        paths: [PathReference], title: String, publicPermission: String, isSealed: Bool, onEnd: String = "remove")
     /// Moves more into a share.
     case shareAdd(share: String, paths: [PathReference])
     /// Moves things of a share back to the library.

@@ -84,6 +84,9 @@ struct ControlFile {
         guard control.isSealed == (epoch != nil) else {
             throw .damaged("A control is sealed in a plain zone, or plain in a sealed one.")
         }
+        guard control.isStopped == wire.isStopped else {
+            throw .damaged("A control's envelope and body do not agree on whether the share is stopped.")
+        }
         for older in body.older { try keyring.insert(Array(older.key), for: try EpochID(wire: older.epoch)) }
         return VerifiedControl(
             version: version, parents: parents, control: control, epoch: epoch, signer: account, device: device,
@@ -114,6 +117,7 @@ struct ControlFile {
         wire.device = identity.device.digest.wireBytes
         wire.wallMilliseconds = nowMilliseconds
         wire.salt = Data(randomBytes(16))
+        wire.isStopped = control.isStopped
         var body = WireControlBody()
         body.control = control.wire
         var plainOrSealed: [UInt8]

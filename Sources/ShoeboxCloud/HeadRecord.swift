@@ -43,11 +43,16 @@ public struct HeadContent: Hashable, Sendable {
     public var wanted: [String] = []
     /// The most assets that a head asks for at a time.
     public static let wantedMax = 64
+    /// The generation of the account's own invitation that it gives back; 0 for none.
+    public var left: UInt64 = 0
+    /// The generation of the invitation that it gave back and wants again; 0 for none.
+    public var returning: UInt64 = 0
 
     /// Content from its parts.
     public init(
         last: Position, floor: UInt64 = 1, control: ControlVersion? = nil, statement: Position? = nil,
-        wallMilliseconds: UInt64, vector: [ReplicaID: Position] = [:], wanted: [String] = []
+        wallMilliseconds: UInt64, vector: [ReplicaID: Position] = [:], wanted: [String] = [], left: UInt64 = 0,
+        returning: UInt64 = 0
     ) {
         self.last = last
         self.floor = floor
@@ -56,6 +61,8 @@ public struct HeadContent: Hashable, Sendable {
         self.wallMilliseconds = wallMilliseconds
         self.vector = vector
         self.wanted = wanted
+        self.left = left
+        self.returning = returning
     }
 }
 
@@ -202,7 +209,8 @@ extension HeadRecord {
             control: control.map { ControlVersion(version: $0.sequence, hash: $0.hash) },
             statement: wire.hasStatement ? try wire.statement.position("head.statement") : nil,
             wallMilliseconds: wire.wallMilliseconds, vector: vector,
-            wanted: wire.wanted.prefix(HeadContent.wantedMax).filter(AssetStore.locationIsValid))
+            wanted: wire.wanted.prefix(HeadContent.wantedMax).filter(AssetStore.locationIsValid), left: wire.left,
+            returning: wire.returning)
         guard (content.last.sequence == 0) == (content.last == .start) else {
             throw .damaged("A head names a segment 0.")
         }
@@ -238,6 +246,8 @@ extension HeadRecord {
         }
         wire.nextFile = nextFile
         wire.wanted = content.wanted.sorted().prefix(HeadContent.wantedMax).map { $0 }
+        wire.left = content.left
+        wire.returning = content.returning
         return wire
     }
 }

@@ -48,15 +48,16 @@ extension ZoneFolder {
     ///
     /// The key is wrapped for everyone who may read. A new epoch is started if asked for, and in any case if somebody
     /// lost the right to read.
-    /// - Throws: `.notPermitted` unless the identity is the zone's owner; `.notYet` if a participant's account is not
+    /// - Throws: `.notPermitted` unless the identity is the zone's owner, or an admin who may do that; `.notYet` if a participant's account is not
     ///   seen. Nothing is changed then, the keyring neither.
     public func publishControl(
         _ control: Control, replacing current: CurrentControl, keyring: inout ZoneKeyring, newEpoch: Bool = false,
         identity: Identity, nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
     ) throws(CloudError) -> VerifiedControl {
-        guard identity.account == current.control.owner, control.owner == current.control.owner else {
+        let isByOwner = identity.account == current.control.owner && control.owner == current.control.owner
+        guard isByOwner || isPermitted(control, after: current.control, to: identity.account) else {
             throw CloudError(
-                code: .notPermitted, message: "Only the owner changes who takes part.",
+                code: .notPermitted, message: "Only the owner, and in part an admin, changes who takes part.",
                 remedy: "Ask '\(current.control.ownerLabel)' to do it.", path: path().description)
         }
         guard control.isSealed == current.control.isSealed, control.kind == current.control.kind else {
@@ -138,156 +139,17 @@ extension ZoneFolder {
         return first.account
     }
 
-    /// One version of the control, verified. Its keys go into the keyring; the keyring's current epoch stays.
+    /// One version of the control, verified: signed by the owner, or one of these admins. Its keys go into the keyring; the
+    /// keyring's current epoch stays. Whether it counts is not said by this.
     ///
-    /// - Throws: `.notYet`, `.damaged`, `.notPermitted` (not signed by the owner), `.notInvited`, `.missingKey`.
+    /// - Throws: `.notYet`, `.damaged`, `.notPermitted` (not signed by one of them), `.notInvited`, `.missingKey`.
     public func readControl(
-        _ version: ControlVersion, identity: Identity, keyring: inout ZoneKeyring
+        _ version: ControlVersion, admins: Set<AccountID> = [], identity: Identity, keyring: inout ZoneKeyring
     ) throws(CloudError) -> VerifiedControl {
         let file = try envelope(version)
-        try check(file, owner: try owner())
+        if !admins.contains(file.account) { try check(file, owner: try owner()) }
+        try checkSignature(file)
         return try open(file, identity: identity, keyring: &keyring)
-    }
-
-    /// What the zone's controls say, and into the keyring their keys and the epoch to seal with.
-    ///
-    /// - Parameters:
-    ///   - named: versions that heads name. They are known to exist, so one that isn't seen is `.notYet`.
-    ///   - known: the tips that the caller knew before. A result that lacks them is `.rolledBack`.
-    /// - Throws: also `.notInvited`: the account was removed, or never asked. The keyring is unchanged on every error.
-    public func currentControl(
-        named: [ControlVersion] = [], known: [ControlVersion] = [], identity: Identity, keyring: inout ZoneKeyring
-    ) throws(CloudError) -> CurrentControl {
-        let owner = try owner()
-        var problems: [CloudError] = []
-        let files = try tips(named: named, known: known, owner: owner, problems: &problems)
-        var next = keyring
-        var opened: [VerifiedControl] = []
-        for file in files { opened.append(try open(file, identity: identity, keyring: &next)) }
-        guard let control = joinControls(opened.map(\.control)) else {
-            throw .notYet("No control of the zone is seen yet.", path: path("control").description)
-        }
-        guard control.owner == owner else {
-            throw .damaged("The zone's control names another owner than the one who made it.", path: path().description)
-        }
-        // Of concurrent epochs, the greatest whose recipients all may still read; else the greatest, until the owner's
-        // next control starts a new one.
-        let clean = opened.filter { tip in
-            tip.control.readers.isSubset(of: control.readers)
-                && tip.control.linkAgreementKeys.isSubset(of: control.linkAgreementKeys)
-                && tip.control.keyedFor.allSatisfy { control.keyedFor[$0.key] == $0.value }
-        }.compactMap(\.epoch).max()
-        next.current = clean ?? opened.compactMap(\.epoch).max()
-        keyring = next
-        return CurrentControl(
-            control: control, tips: files.map(\.version).sorted(), isEpochClean: !control.isSealed || clean != nil,
-            problems: problems)
-    }
-
-    /// The verified envelopes that no other one replaces.
-    private func tips(
-        named: [ControlVersion], known: [ControlVersion], owner: AccountID, problems: inout [CloudError]
-    ) throws(CloudError) -> [ControlFile] {
-        var found: [ControlVersion: ControlFile] = [:]
-        for version in Set(named + known).sorted(by: >) {
-            let file: ControlFile
-            do { file = try envelope(version) } catch {
-                guard error.code == .notYet, known.contains(version) else { throw error }
-                throw CloudError(
-                    code: .rolledBack, message: "A control that was seen before is gone from the container.",
-                    remedy: "If the mount was restored from a backup, its owner's next change heals it.",
-                    path: path("control", version.description).description)
-            }
-            try check(file, owner: owner)
-            found[version] = file
-        }
-        // A listing shows what no head has named yet. What a stranger put there fails its check and is passed over.
-        // Two devices may have written apart for a while, so versions before the known ones are looked at too; one that
-        // lies further back than this is found by the head that names it.
-        let newestKnown = known.map(\.version).max() ?? 0
-        let oldest = newestKnown > 64 ? newestKnown - 64 : 0
-        for name in try access.list(path("control")).sorted(by: >).prefix(100_000) {
-            guard let (number, hash) = parseNumberedName(name), number > oldest else { continue }
-            let version = ControlVersion(version: number, hash: hash)
-            guard found[version] == nil else { continue }
-            do {
-                let file = try envelope(version)
-                try check(file, owner: owner)
-                found[version] = file
-            } catch {
-                if [.notYet, .damaged, .notPermitted, .newerFormat].contains(error.code) {
-                    problems.append(error)
-                } else {
-                    throw error
-                }
-            }
-        }
-        found = withoutRetired(found, known: known)
-        // A version whose parents aren't seen still counts: its signer had seen them.
-        let replaced = Set(found.values.flatMap(\.parents))
-        var tips = found.values.filter { !replaced.contains($0.version.hash) }
-        if tips.count > 1 {
-            var ancestors: Set<Digest32> = []
-            for tip in tips { try addAncestors(of: tip, downTo: tips, found: found, into: &ancestors) }
-            tips.removeAll { ancestors.contains($0.version.hash) }
-        }
-        return tips.sorted { $0.version < $1.version }
-    }
-
-    /// Without what retired devices have signed, but for what those in good standing have built on: a retired device
-    /// must not change a zone by a control that nobody had seen. What was known before stays until one of a device in
-    /// good standing replaces it.
-    private func withoutRetired(
-        _ found: [ControlVersion: ControlFile], known: [ControlVersion]
-    ) -> [ControlVersion: ControlFile] {
-        func isVoid(_ file: ControlFile) -> Bool {
-            file.version.version > 1 && accounts.cached(file.account)?.devices[file.device]?.isRetired == true
-        }
-        guard found.values.contains(where: isVoid) else { return found }
-        var byHash: [Digest32: ControlFile] = [:]
-        for file in found.values { byHash[file.version.hash] = file }
-        func past(of files: some Sequence<ControlFile>) -> Set<Digest32> {
-            var result: Set<Digest32> = []
-            var open = Array(files)
-            while let file = open.popLast() {
-                for parent in file.parents where result.insert(parent).inserted {
-                    if let next = byHash[parent] { open.append(next) }
-                }
-            }
-            return result
-        }
-        let standing = found.values.filter { !isVoid($0) }
-        var counted = Set(standing.map(\.version.hash)).union(past(of: standing))
-        for version in known {
-            guard let file = found[version], isVoid(file), !counted.contains(version.hash) else { continue }
-            let before = past(of: [file])
-            guard standing.allSatisfy({ before.contains($0.version.hash) }) else { continue }
-            counted.formUnion(before)
-            counted.insert(version.hash)
-        }
-        return found.filter { counted.contains($0.value.version.hash) }
-    }
-
-    /// Walks the parents of a tip that were not loaded yet, as far down as another tip may lie.
-    private func addAncestors(
-        of tip: ControlFile, downTo tips: [ControlFile], found: [ControlVersion: ControlFile],
-        into ancestors: inout Set<Digest32>
-    ) throws(CloudError) {
-        let floor = tips.map(\.version.version).min() ?? 1
-        var byHash: [Digest32: ControlFile] = [:]
-        for file in found.values { byHash[file.version.hash] = file }
-        var open = [tip]
-        while let file = open.popLast() {
-            for parent in file.parents where ancestors.insert(parent).inserted {
-                if let next = byHash[parent] {
-                    open.append(next)
-                } else if file.version.version > floor + 1 {
-                    // Not fatal when it isn't seen: an old tip is then joined, which only restricts.
-                    let guess = ControlVersion(version: file.version.version - 1, hash: parent)
-                    if let next = try? envelope(guess) { open.append(next) }
-                }
-            }
-        }
     }
 
     /// The bytes of a version's file, which are what its name says; nil if it isn't seen.
@@ -310,7 +172,7 @@ extension ZoneFolder {
     }
 
     /// The envelope of a version, its name checked against its bytes.
-    private func envelope(_ version: ControlVersion) throws(CloudError) -> ControlFile {
+    func envelope(_ version: ControlVersion) throws(CloudError) -> ControlFile {
         let path = path("control", version.description)
         guard let bytes = try access.readKnown(path, maxBytes: ControlFile.bytesMax) else {
             throw .notYet("A control of the zone is not seen yet.", path: path.description)
@@ -324,7 +186,7 @@ extension ZoneFolder {
         } catch { throw error.at(path) }
     }
 
-    private func checkSignature(_ file: ControlFile) throws(CloudError) {
+    func checkSignature(_ file: ControlFile) throws(CloudError) {
         let path = path("control", file.version.description)
         guard file.file.isSigned(.control, by: file.device) else {
             throw .damaged("The signature of a control is wrong.", path: path.description)
@@ -342,7 +204,7 @@ extension ZoneFolder {
         try checkSignature(file)
     }
 
-    private func open(
+    func open(
         _ file: ControlFile, identity: Identity, keyring: inout ZoneKeyring
     ) throws(CloudError) -> VerifiedControl {
         do throws(CloudError) {

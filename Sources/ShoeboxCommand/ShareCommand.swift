@@ -24,5 +24,8 @@ enum PermissionArgument: String, ExpressibleByArgument, CaseIterable { case read
 /// What people may do who were not invited, as options take it.
 enum PublicArgument: String, ExpressibleByArgument, CaseIterable { case none, readOnly, contribute, readWrite }
 
+/// What becomes of participants' copies, as options take it.
+enum EndArgument: String, ExpressibleByArgument, CaseIterable { case keep, remove }
+
 /// Whether a share is sealed, as options take it.
 enum EncryptionArgument: String, ExpressibleByArgument, CaseIterable { case sealed, plain }

@@ -18,13 +18,14 @@ struct ShareCreateCommand: ToolCommand {
     @Option(name: .customLong("public"), help: "What people may do who have the link and were not invited.")
     var publicPermission = PublicArgument.none
     @Option(help: "Whether the container's files are encrypted.") var encryption = EncryptionArgument.sealed
+    @Option(help: "What becomes of participants' copies when the share ends for them.") var onEnd = EndArgument.remove
     @OptionGroup var common: CommonOptions
 
     func execute(_ output: Output) throws -> Int32 {
         try submit(on: path, output) { paths in
             .shareCreate(
                 paths: paths, title: title, publicPermission: publicPermission.rawValue,
-                isSealed: encryption == .sealed)
+                isSealed: encryption == .sealed, onEnd: onEnd.rawValue)
         }
     }
 }

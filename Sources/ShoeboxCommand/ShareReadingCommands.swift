@@ -43,8 +43,10 @@ struct ShareShowCommand: ToolCommand {
         for participant in share.participants {
             lines.append(
                 "\(participant.role.rawValue): \(participant.label) (\(participant.account.fingerprint)), "
-                    + "\(participant.permission.rawValue), \(participant.status.rawValue)")
+                    + "\(participant.permission.rawValue), \(participant.hasLeft ? "left" : participant.status.rawValue)"
+            )
         }
+        lines.append("when it ends for somebody, their copies are \(share.endPolicy == .keep ? "kept" : "removed")")
         if share.admitsEverybody { lines.append("everyone with the link: \(share.publicPermission.rawValue)") }
         output.result(share.detailedJSON, lines: lines)
         return 0

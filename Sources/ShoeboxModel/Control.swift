@@ -129,7 +129,7 @@ public struct Participant: Hashable, Sendable {
     public var takesPart: Bool { status != .removed }
 
     /// Whether the account may manage people at present.
-    public var isAdmin: Bool { takesPart && role == .admin }
+    public var isAdmin: Bool { takesPart && role == .admin && permission == .readWrite }
 
     /// How far what the account writes at present counts.
     public var scope: WriteScope { takesPart ? permission.scope : .nothing }
@@ -177,7 +177,8 @@ public struct Participant: Hashable, Sendable {
     public mutating func remove(at heads: [ReplicaID: Position], byOwnWish: Bool = false) {
         if scope > .nothing { close(at: heads) }
         status = .removed
-        permission = .none
+        // Who left comes back with what it had.
+        if !byOwnWish { permission = .none }
         role = .participant
         hasLeft = byOwnWish
     }

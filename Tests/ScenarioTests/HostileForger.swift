@@ -120,6 +120,16 @@ final class Forger {
         return path
     }
 
+    /// Publishes a control over another one, and names it with the next head.
+    func publish(_ control: Control, over parent: ControlVersion) throws {
+        let bytes = try ControlFile.encode(
+            control, zone: folder.zone, version: parent.version + 1, parents: [parent.hash], identity: identity,
+            keyring: keyring, recipients: [], nowMilliseconds: 1, randomBytes: self.bytes)
+        let version = ControlVersion(version: parent.version + 1, hash: sha256(bytes))
+        try mount.publish("zones/\(folder.zone)/control/\(version)".mountPath, bytes)
+        self.control = version
+    }
+
     /// Appends a head that names the last segment and the control.
     func appendHead() throws {
         let written = try folder.appendHead(

@@ -159,33 +159,6 @@ struct ControlTests {
         #expect(code { _ = try current(cast, cast.bob) } == .notInvited)
     }
 
-    @Test func `joining controls does not depend on their order, and restricts`() {
-        let bob = AccountID(Digest32(high: 1, low: 1))
-        let replica = ReplicaID(4)
-        func control(_ participant: Participant) -> Control {
-            Control(
-                kind: .share, title: "\(participant.generation)", owner: AccountID(Digest32(high: 2, low: 2)),
-                participants: [bob: participant])
-        }
-        let open = Participant(account: bob, label: "", permission: .readWrite, status: .accepted)
-        var closed = open
-        closed.close(at: [replica: Position(sequence: 4, hash: bob.digest)])
-        closed.status = .removed
-        var again = open
-        again.generation = 2
-        for (left, right) in [(open, closed), (closed, open)] {
-            let joined = joinControls([control(left), control(right)])
-            #expect(joined?.participants[bob]?.status == .removed)
-            #expect(joined?.counts(bob, replica, sequence: 4) == true)
-            #expect(joined?.counts(bob, replica, sequence: 5) == false)
-        }
-        for (left, right) in [(again, closed), (closed, again)] {
-            #expect(
-                joinControls([control(left), control(right)])?.participants[bob] == again)
-        }
-        #expect(joinControls([Control]()) == nil)
-    }
-
     @Test func `a link's fingerprint must be the owner's`() throws {
         let cast = try Cast()
         #expect(try cast.folder.owner(expecting: cast.ann.account.fingerprint) == cast.ann.account)

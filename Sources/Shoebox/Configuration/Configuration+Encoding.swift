@@ -39,6 +39,7 @@ extension Configuration {
                 "massDeletionCount": .whole(limits.massDeletionCount),
                 "massDeletionPercent": .whole(limits.massDeletionPercent),
                 "zonesMax": .whole(limits.zonesMax),
+                "participantsMax": .whole(limits.participantsMax),
             ]),
             "watcherPath": watcherPath.map { .string($0.text) } ?? .null,
             "assets": .object([

@@ -84,6 +84,8 @@ extension Configuration {
         limits.massDeletionPercent = try limitsReader.whole(
             "massDeletionPercent", in: 0...100, default: limits.massDeletionPercent)
         limits.zonesMax = try limitsReader.whole("zonesMax", in: 1...10_000, default: limits.zonesMax)
+        limits.participantsMax = try limitsReader.whole(
+            "participantsMax", in: 1...10_000, default: limits.participantsMax)
         let assetsReader = try reader.section("assets")
         assets.policy = try assetsReader.choice("policy", default: assets.policy)
         assets.cacheBytesMax = try assetsReader.wholeOrNull("cacheBytesMax", in: 0...Int.max)

@@ -124,6 +124,8 @@ public struct Configuration: Hashable, Sendable {
         public var massDeletionPercent: Int = 50
         /// How many zones the account may make, 1 to 10,000.
         public var zonesMax: Int = 200
+        /// How many people may take part in a share, the owner not counted; 1 to 10,000.
+        public var participantsMax: Int = 100
         /// The defaults.
         public init() {}
     }

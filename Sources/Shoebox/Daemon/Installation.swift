@@ -61,6 +61,7 @@ public struct Installation: Sendable {
         settings.sidecars = EngineSettings.SidecarPolicy(rawValue: configuration.sidecars.rawValue) ?? .whenNeeded
         settings.isOpen = configuration.mode == .open
         settings.zonesMax = configuration.limits.zonesMax
+        settings.participantsMax = configuration.limits.participantsMax
         return settings
     }
 

@@ -139,7 +139,7 @@ extension Request {
     /// The files and folders that the request names.
     var paths: [PathReference] {
         switch self {
-        case .shareCreate(let paths, _, _, _), .shareAdd(_, let paths), .shareRemove(_, let paths): paths
+        case .shareCreate(let paths, _, _, _, _), .shareAdd(_, let paths), .shareRemove(_, let paths): paths
         case .tag(let path, _, _), .rate(let path, _), .caption(let path, _): [path]
         default: []
         }

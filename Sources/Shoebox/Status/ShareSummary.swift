@@ -23,6 +23,8 @@ public struct ShareSummary: Sendable {
     public var isSealed: Bool
     /// What people may do who were not invited.
     public var publicPermission: Permission
+    /// What becomes of participants' copies when it ends for them.
+    public var endPolicy: EndPolicy
     /// Where it is shown: `library/…` or `shared/…`; nil while it is nowhere.
     public var path: String?
     /// How many photos are in it.
@@ -52,6 +54,7 @@ extension ShareSummary {
         state = zone.row.state
         isSealed = control.isSealed
         publicPermission = control.publicPermission
+        endPolicy = control.endPolicy
         let mount = RecordID(zone: zone.id, name: .zoneRoot)
         path = try db.basePath(of: mount, top: [engine.top(zone.row.root)]).flatMap { path in
             try db.base(mount) == nil ? nil : engine.display(path, zone.row.root)
@@ -83,6 +86,7 @@ extension ShareSummary {
             "ownerFingerprint": .string(ownerFingerprint), "role": .string(role.rawValue),
             "permission": .string(permission.rawValue), "state": .string(state.rawValue),
             "isSealed": .bool(isSealed), "public": .string(publicPermission.rawValue),
+            "onEnd": .string(endPolicy.rawValue),
             "path": path.map(JSONValue.string) ?? .null, "photos": .integer(Int64(photos)),
             "pendingPush": .integer(Int64(pending.push)), "pendingFetch": .integer(Int64(pending.fetch)),
             "pendingApply": .integer(Int64(pending.apply)), "asOf": StatusText.json(time: asOf),
@@ -98,7 +102,8 @@ extension ShareSummary {
                 .object([
                     "account": .string(participant.label), "fingerprint": .string(participant.account.fingerprint),
                     "role": .string(participant.role.rawValue), "permission": .string(participant.permission.rawValue),
-                    "status": .string(participant.status.rawValue),
+                    "status": .string(participant.status.rawValue), "hasLeft": .bool(participant.hasLeft),
+                    "isPublic": .bool(participant.isPublic),
                 ])
             })
         return object

@@ -1,0 +1,239 @@
+import Foundation
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+// Reading controls: what is new in who may do what, and what follows from it for this account.
+
+extension Engine {
+    /// The controls that the owner's heads name, and those that admins' heads do.
+    func namedControls(_ id: ZoneID) throws -> (owners: [ControlVersion], admins: [ControlVersion]) {
+        guard let control = zones[id]?.control else { return ([], []) }
+        let heads = (knownHeads[id] ?? [:]).values
+        return (
+            heads.filter { $0.account == control.owner }.compactMap(\.control),
+            heads.filter { control.isAdmin($0.account) }.compactMap(\.control)
+        )
+    }
+
+    /// Says in the local database that a control is about to be published, so that it is looked for if this process dies
+    /// before it is stored.
+    private func pendingControlKey(_ zone: ZoneID) -> String { "controlPending.\(zone)" }
+
+    func setControlPending(_ zone: ZoneID, _ isPending: Bool) throws {
+        try store.write { db in try db.setMetaText(pendingControlKey(zone), isPending ? "1" : nil) }
+    }
+
+    /// Takes up controls that were not known; notices a removal or the end of a share.
+    func readNewerControl(_ id: ZoneID, folder: ZoneFolder) throws {
+        guard let zone = zones[id] else { return }
+        let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
+        let named = try namedControls(id)
+        let unseen = Set(named.owners + named.admins).subtracting(judgedControls[id] ?? []).subtracting([known])
+        let isPending = try store.read { db in try db.metaText(pendingControlKey(id)) } != nil
+        guard !unseen.isEmpty || isPending else { return }
+        var keyring = zone.keyring
+        do {
+            let current = try folder.currentControl(
+                named: named.owners.filter { unseen.contains($0) || $0 == known }, hinted: named.admins, known: [known],
+                identity: identity, keyring: &keyring)
+            judgedControls[id, default: []].formUnion(unseen)
+            if let newest = current.newest, newest != known || current.control != zone.control {
+                try keep(current.control, version: newest, keyring: keyring, in: id)
+            }
+            if isPending { try setControlPending(id, false) }
+            noteMending(id, current)
+            try clearProblem("controlRefused", zone: id)
+            try reportRefused(current.problems, in: id)
+        } catch let error as CloudError {
+            try noteControlError(error, zone, folder: folder, named: named.owners + named.admins)
+            return
+        }
+        try clearProblem("controlDamaged", zone: id)
+    }
+
+    private func noteControlError(
+        _ error: CloudError, _ zone: ZoneInfo, folder: ZoneFolder, named: [ControlVersion]
+    ) throws {
+        if error.code == .notInvited {
+            guard !zone.row.isMine else { throw error }
+            let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
+            let signature = try folder.newestSignature(
+                of: named, after: known, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)))
+            return try end(zone.id, signature)
+        }
+        if error.isTransient, error.code != .offline { return }
+        guard error.concernsOneZone else { throw error }
+        // What is there already goes on under the control that is known; the owner's next one heals it.
+        try report("controlDamaged", path: error.path, zone: zone.id, error.description, error.remedy)
+    }
+
+    /// Names controls that count for nothing.
+    private func reportRefused(_ problems: [CloudError], in id: ZoneID) throws {
+        let title = zones[id]?.control.title ?? ""
+        for problem in problems where problem.code != .notYet {
+            guard problem.code == .notPermitted else {
+                log("a control of '\(title)' counts for nothing: \(problem)")
+                continue
+            }
+            try report(
+                "controlRefused", path: problem.path, zone: id,
+                "A control of '\(title)' counts for nothing: \(problem.message)",
+                "Nothing was changed by it. Ask the owner, or who has write access to the cloud folder.")
+        }
+    }
+
+    /// Names controls that participants' heads name and that count for nothing: such a head gives its author away.
+    func judgeControlsOfOthers(_ id: ZoneID, folder: ZoneFolder, heads: [ReplicaID: HeadRecord]) throws {
+        guard let zone = zones[id] else { return }
+        for head in heads.values.sorted(by: { $0.replica < $1.replica })
+        where head.account != zone.control.owner && zone.control.knows(head.account) {
+            guard let named = head.control, named.version >= zone.row.controlVersion,
+                named.hash != zone.row.controlHash, judgedHeads[head.replica] != head.serial,
+                judgedControls[id]?.contains(named) != true
+            else { continue }
+            judgedHeads[head.replica] = head.serial
+            var keyring = zone.keyring
+            do {
+                _ = try folder.readControl(
+                    named, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)),
+                    identity: identity, keyring: &keyring)
+            } catch {
+                if error.code == .offline { throw error }
+                guard error.code == .notPermitted || error.code == .damaged else { continue }
+                try report(
+                    "controlRefused", path: error.path, zone: id,
+                    "\(label(of: head.account)) names a control of '\(zone.control.title)' that counts for nothing: \(error.message)",
+                    "Nothing was changed by it. Ask \(label(of: head.account)), or who has write access to the cloud folder."
+                )
+            }
+        }
+    }
+
+    // MARK: The end of a share for this account
+
+    /// A share is over for this account: unpublished edits go to the own library, or everything by the share's policy,
+    /// then the files to the trash.
+    private func end(_ id: ZoneID, _ signature: ControlSignature?) throws {
+        guard let zone = zones[id], zone.row.state == .active || zone.row.state == .leaveOffered else { return }
+        let isStopped = signature?.isStopped ?? zone.control.isStopped
+        let who = signature.map { label(of: $0.signer) } ?? zone.control.ownerLabel
+        let when = signature.map { " at \(Self.minuteText($0.wallMilliseconds))" } ?? ""
+        let what = isStopped ? "was stopped by \(who)\(when)" : "is closed to you: \(who) removed you\(when)"
+        let keeps = zone.control.endPolicy == .keep
+        // Said first, so that it is said even if the process dies while the files are put away.
+        try report(
+            "ended", zone: id,
+            "The share '\(zone.control.title)' \(what). Its files go to the trash of the shared folder.",
+            (keeps
+                ? "Copies of all its files go to 'Kept from \(zone.control.title)' in your library."
+                : "What you had not yet published goes to 'Kept from \(zone.control.title)' in your library.")
+                + " Ask \(who) if you need access.")
+        do { try withdraw(zone, state: .ended, keepCopy: keeps) } catch is RequestError { return }
+    }
+
+    /// A time to the minute, in UTC.
+    private static func minuteText(_ milliseconds: UInt64) -> String {
+        let seconds = min(milliseconds / 1_000, 253_402_300_799)
+        let text = Date(timeIntervalSince1970: TimeInterval(seconds)).ISO8601Format()
+        return text.prefix(16).replacing("T", with: " ") + " UTC"
+    }
+
+    /// What the control that is known asks of this account: asked again in each round, so that nothing is left undone when
+    /// the process died, or the shared folder was away, just after the control was read.
+    func obeyControl(_ id: ZoneID) throws {
+        guard let zone = zones[id], !zone.row.isMine, [.active, .leaveOffered].contains(zone.row.state) else { return }
+        if zone.control.isStopped || zone.control.permission(of: account) == .none {
+            try end(id, nil)
+        } else {
+            try clearProblem("ended", zone: id)
+        }
+    }
+
+    // MARK: Answering
+
+    private func mayWriteControl(_ zone: ZoneInfo) -> Bool {
+        zone.row.state == .active && (zone.row.isMine || can(.invite, account: account, in: zone.control))
+    }
+
+    /// Notes that controls were written apart, or that somebody who may not read has the newest key.
+    private func noteMending(_ id: ZoneID, _ current: CurrentControl) {
+        guard let zone = zones[id], mayWriteControl(zone), current.tips.count > 1 || !current.isEpochClean else {
+            unmended[id] = nil
+            return
+        }
+        unmended[id] = unmended[id] ?? world.uptimeMilliseconds()
+    }
+
+    /// Writes the one control that several mean, and a key that nobody else has. The replica with the smallest id does it at
+    /// once, so that two don't go on doing it against each other; the others, if it is not done after a minute.
+    private func mendControl(_ id: ZoneID) throws {
+        guard let since = unmended[id], let zone = zones[id], mayWriteControl(zone) else { return }
+        let heads = (knownHeads[id] ?? [:]).values
+        let first = heads.filter { $0.account == zone.control.owner || zone.control.isAdmin($0.account) }.map(\.replica)
+            .min()
+        guard first.map({ replica <= $0 }) ?? true || world.uptimeMilliseconds() >= since + 60_000 else { return }
+        try changeControl(of: zone) { _ in }
+        unmended[id] = nil
+        log("wrote one control for '\(zone.control.title)' in place of several")
+    }
+
+    /// What participants ask of the owner's devices by their heads: whose replica wrote one has accepted; who left is
+    /// taken out, with a new key for those who remain; who left and accepts again comes back.
+    func answerParticipants(_ id: ZoneID) throws {
+        do {
+            try mendControl(id)
+            guard let zone = zones[id], zone.row.isMine, zone.row.kind == .share, zone.row.state == .active else {
+                return
+            }
+            try answerLeaves(zone)
+        } catch let error as CloudError {
+            guard error.isTransient, error.code != .offline else { throw error }
+            log("not answered yet: \(error)")
+        }
+    }
+
+    private func answerLeaves(_ zone: ZoneInfo) throws {
+        let heads = (knownHeads[zone.id] ?? [:]).values
+        var leaving: Set<AccountID> = []
+        var returning: Set<AccountID> = []
+        var accepted: Set<AccountID> = []
+        for participant in zone.control.participants.values {
+            let theirs = heads.filter { $0.account == participant.account }
+            let left = theirs.filter { $0.content.left == participant.generation }.map(\.content.wallMilliseconds).max()
+            let back = theirs.filter { $0.content.returning == participant.generation }.map(\.content.wallMilliseconds)
+                .max()
+            if participant.takesPart {
+                if let left, back.map({ $0 < left }) ?? true {
+                    leaving.insert(participant.account)
+                } else if participant.status == .pending, theirs.contains(where: { $0.content.left == 0 }) {
+                    accepted.insert(participant.account)
+                }
+            } else if participant.hasLeft, back != nil {
+                returning.insert(participant.account)
+            }
+        }
+        guard !leaving.union(returning).union(accepted).isEmpty else { return }
+        if !leaving.isEmpty { try fetchChains(of: zone.id) }
+        var positions: [AccountID: [ReplicaID: Position]] = [:]
+        for account in leaving.union(returning) { positions[account] = try self.heads(of: account, in: zone.id) }
+        try changeControl(of: zone, newEpoch: !leaving.isEmpty) { control in
+            for account in leaving {
+                control.participants[account]?.remove(at: positions[account] ?? [:], byOwnWish: true)
+            }
+            for account in returning {
+                guard let permission = control.participants[account]?.permission else { continue }
+                control.participants[account]?.inviteAgain(permission, after: positions[account] ?? [:])
+                control.participants[account]?.status = .accepted
+            }
+            for account in accepted where control.participants[account]?.status == .pending {
+                control.participants[account]?.status = .accepted
+            }
+        }
+        for (accounts, what) in [(leaving, "left"), (returning, "came back to"), (accepted, "accepted")] {
+            for account in accounts { log("\(label(of: account)) \(what) '\(zone.control.title)'") }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// A participant can't change the control: it says in its own head that it gives its invitation back, or wants it again,
+// and a device of the owner answers. Both are said until they are said for sure.
+
+extension Engine {
+    private func leavingKey(_ zone: ZoneID) -> String { "leaving.\(zone)" }
+    private func returningKey(_ zone: ZoneID) -> String { "returning.\(zone)" }
+
+    /// Records with bytes that this replica published and that no device of the owner says it has.
+    func unacknowledged(in zone: ZoneInfo, _ db: Database) throws -> [RecordName] {
+        let heads = (knownHeads[zone.id] ?? [:]).values.filter { $0.account == zone.control.owner }
+        let acknowledged = heads.compactMap { $0.vector[replica]?.sequence }.max() ?? 0
+        return try db.publishedContents(in: zone.id, by: replica, after: acknowledged)
+    }
+
+    /// Notes that the others are to be told of a leave, in the transaction that ends the share here.
+    func noteLeave(of zone: ZoneInfo, _ db: Database) throws {
+        guard let generation = zone.control.participants[account]?.generation else { return }
+        try db.setMetaText(leavingKey(zone.id), String(generation))
+        try db.setMetaText(returningKey(zone.id), nil)
+    }
+
+    /// Asks to be let in again to a share that this account left, if it did; what was left meanwhile is said no more.
+    func askToReturn(to id: ZoneID) throws -> ZoneInfo? {
+        guard let zone = zones[id], zone.row.state == .left,
+            let generation = zone.control.participants[account]?.generation
+        else { return nil }
+        try store.write { db in
+            try db.setMetaText(returningKey(id), String(generation))
+            try db.setMetaText(leavingKey(id), nil)
+            guard var row = try db.zone(id) else { return }
+            row.isHeadDirty = true
+            try db.setZone(row)
+        }
+        try announceStanding()
+        return zone
+    }
+
+    /// Forgets what was to be said of a zone that is entered anew.
+    func forgetLeave(of zone: ZoneID, _ db: Database) throws {
+        try db.setMetaText(leavingKey(zone), nil)
+        try db.setMetaText(returningKey(zone), nil)
+    }
+
+    /// Says in the own head of each zone that was left that it was, or that this account wants to come back.
+    func announceStanding() throws {
+        for zone in zones.values where zone.row.state == .left {
+            let (left, returning) = try store.read { db in
+                (try db.metaNumber(leavingKey(zone.id)) ?? 0, try db.metaNumber(returningKey(zone.id)) ?? 0)
+            }
+            guard left > 0 || returning > 0, let row = try store.read({ db in try db.zone(zone.id) }) else { continue }
+            // Said once; whoever asks to return goes on looking for the answer.
+            guard left > 0 || row.isHeadDirty else { continue }
+            try appendHead(
+                row, folder: zoneFolder(zone.id), left: UInt64(bitPattern: left),
+                returning: UInt64(bitPattern: returning))
+            try store.write { db in
+                try db.setMetaText(leavingKey(zone.id), nil)
+            }
+        }
+    }
+
+    /// Says that nothing of the own chain in a zone is known here any more, so that it is read again on coming back: the
+    /// own photos are in it.
+    func setOwnChainUnread(_ isUnread: Bool, in zone: ZoneID, _ db: Database) throws {
+        try db.setMetaText("ownChainUnread.\(zone)", isUnread ? "1" : nil)
+    }
+
+    /// How far the own chain is known after a head names its end.
+    func ownApplied(_ last: Position, in zone: ZoneID, _ db: Database) throws -> Position {
+        guard try db.metaText("ownChainUnread.\(zone)") != nil else { return last }
+        return try db.peers(of: zone).first { $0.replica == replica }?.applied ?? .start
+    }
+
+    /// Enters shares again that this account had left and asked for, once the owner has answered.
+    func finishReturns() throws {
+        for zone in zones.values where zone.row.state == .left {
+            guard try store.read({ db in try db.metaText(returningKey(zone.id)) }) != nil else { continue }
+            do { _ = try join(zone.id, fingerprint: nil) } catch {
+                guard let error = error as? CloudError else { continue }
+                if error.code == .offline { throw error }
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+import ShoeboxFormat
+public import ShoeboxModel
+import ShoeboxWorld
+
+/// Who signed a control, when by its own clock, and what it says in clear.
+public struct ControlSignature: Hashable, Sendable {
+    /// Who signed.
+    public var signer: AccountID
+    /// The signer's wall clock, milliseconds since 1970.
+    public var wallMilliseconds: UInt64
+    /// Whether it stops the share.
+    public var isStopped: Bool
+}
+
+/// Control files on their way from bytes to what they mean together.
+private struct ControlRegion {
+    /// By hash; signatures are checked, standing is not.
+    var files: [Digest32: ControlFile] = [:]
+    /// Those that could be opened.
+    var opened: [Digest32: VerifiedControl] = [:]
+
+    /// The files that no other one names as a parent.
+    var leaves: [ControlFile] {
+        let named = Set(files.values.flatMap(\.parents))
+        return files.values.filter { !named.contains($0.version.hash) }
+    }
+
+    /// The opened files as nodes, of which `resolveControls` makes one control.
+    var nodes: [ControlNode] {
+        opened.values.map { control in
+            ControlNode(
+                hash: control.version.hash, version: control.version.version, parents: Set(control.parents),
+                signer: control.signer, control: control.control)
+        }
+    }
+
+    /// The nodes that lie before a file.
+    func nodes(before file: ControlFile) -> [ControlNode] {
+        var found: Set<Digest32> = []
+        var open = file.parents
+        while let next = open.popLast() {
+            guard found.insert(next).inserted else { continue }
+            open += files[next]?.parents ?? []
+        }
+        return nodes.filter { found.contains($0.hash) }
+    }
+}
+
+extension ZoneFolder {
+    /// How far behind the newest known version a listing is looked at for versions that no head names yet.
+    private static let lookBack: UInt64 = 64
+    /// The most files that are loaded to understand versions that were written apart.
+    private static let regionMax = 4_096
+
+    /// What the zone's controls say, and into the keyring their keys and the epoch to seal with.
+    ///
+    /// - Parameters:
+    ///   - named: versions that the owner's heads name. They are known to exist, so one that isn't seen is `.notYet`.
+    ///   - hinted: versions that admins' heads name; passed over if they aren't there or aren't right.
+    ///   - known: the tips that the caller knew before. A result that lacks them is `.rolledBack`.
+    /// - Throws: also `.notInvited`: the account was removed, or never asked. The keyring is unchanged on every error.
+    public func currentControl(
+        named: [ControlVersion] = [], hinted: [ControlVersion] = [], known: [ControlVersion] = [], identity: Identity,
+        keyring: inout ZoneKeyring
+    ) throws(CloudError) -> CurrentControl {
+        let owner = try owner()
+        var problems: [CloudError] = []
+        let names = try controlsByHash()
+        let candidates = try candidates(
+            named: named, hinted: hinted, known: known, names: names, problems: &problems)
+        var next = keyring
+        // First what the owner signed: it says who the admins are. Of what others signed, only theirs is looked at.
+        var region = ControlRegion()
+        let mine = candidates.filter { $0.account == owner }
+        try extend(&region, by: mine, owner: owner, names: names)
+        do {
+            try open(&region, identity: identity, keyring: &next, owner: owner, problems: &problems)
+        } catch {
+            guard error.code == .notInvited, candidates.count > mine.count else { throw error }
+            // Perhaps an admin has invited this account: its file holds the keys of what the owner signed before. Keys
+            // prove to be those of their epochs, and what the file says is judged below.
+            takeKeys(from: candidates.filter { $0.account != owner }, identity: identity, keyring: &next)
+            region.opened = [:]
+            try open(&region, identity: identity, keyring: &next, owner: owner, problems: &problems)
+        }
+        let admins = Set(
+            region.leaves.compactMap { region.opened[$0.version.hash]?.control }.flatMap { control in
+                control.participants.keys.filter(control.isAdmin)
+            })
+        for file in candidates where file.account != owner && !admins.contains(file.account) {
+            guard region.files[file.version.hash] == nil else { continue }
+            problems.append(notPermitted(file))
+        }
+        let theirs = candidates.filter { admins.contains($0.account) }
+        if !theirs.isEmpty {
+            region = ControlRegion()
+            try extend(&region, by: mine + theirs, owner: owner, names: names)
+            try open(&region, identity: identity, keyring: &next, owner: owner, problems: &problems)
+        }
+        guard let outcome = resolveControls(region.nodes, owner: owner) else {
+            throw .notYet("No control of the zone is seen yet.", path: path("control").description)
+        }
+        for (hash, refusal) in outcome.refused where refusal != .waiting {
+            if let file = region.files[hash] { problems.append(notPermitted(file)) }
+        }
+        // Of concurrent epochs, the greatest whose recipients all may still read; else the greatest, until the next control
+        // of somebody who may write one starts a new one.
+        let readers = outcome.control.readers
+        let control = outcome.control
+        let isClean = { (epoch: EpochID) in
+            region.opened.values.filter { $0.epoch == epoch }.allSatisfy { file in
+                file.control.readers.isSubset(of: readers)
+                    && file.control.linkAgreementKeys.isSubset(of: control.linkAgreementKeys)
+                    && file.control.keyedFor.allSatisfy { control.keyedFor[$0.key] == $0.value }
+            }
+        }
+        let epochs = Set(region.opened.values.compactMap(\.epoch))
+        let clean = epochs.filter(isClean).max()
+        next.current = clean ?? epochs.max()
+        keyring = next
+        return CurrentControl(
+            control: outcome.control,
+            tips: outcome.tips.map { ControlVersion(version: $0.version, hash: $0.hash) }.sorted(),
+            isEpochClean: !outcome.control.isSealed || clean != nil, problems: problems)
+    }
+
+    /// Who signed the newest of these controls, of those that the owner or one of these admins signed; nil for none. Needs
+    /// no key: it is how somebody who was removed learns by whom.
+    public func newestSignature(
+        of versions: [ControlVersion], after known: ControlVersion, admins: Set<AccountID>
+    ) throws(CloudError) -> ControlSignature? {
+        let owner = try owner()
+        let listed = try controlsByHash().values.filter { $0.version > known.version }
+        for version in Set(versions).union(listed).sorted(by: >).prefix(1_000) {
+            guard let file = try? envelope(version), file.account == owner || admins.contains(file.account) else {
+                continue
+            }
+            do { try checkSignature(file) } catch { continue }
+            return ControlSignature(
+                signer: file.account, wallMilliseconds: file.wire.wallMilliseconds, isStopped: file.wire.isStopped)
+        }
+        return nil
+    }
+
+    /// The control files by their hashes, as listed: perhaps not all.
+    private func controlsByHash() throws(CloudError) -> [Digest32: ControlVersion] {
+        var result: [Digest32: ControlVersion] = [:]
+        for name in try access.list(path("control")).sorted(by: >).prefix(100_000) {
+            guard let (number, hash) = parseNumberedName(name) else { continue }
+            result[hash] = ControlVersion(version: number, hash: hash)
+        }
+        return result
+    }
+
+    /// The files to begin with: those that heads name, those known, and new ones that are listed.
+    private func candidates(
+        named: [ControlVersion], hinted: [ControlVersion], known: [ControlVersion],
+        names: [Digest32: ControlVersion], problems: inout [CloudError]
+    ) throws(CloudError) -> [ControlFile] {
+        var found: [ControlVersion: ControlFile] = [:]
+        for version in Set(named + known).sorted(by: >) {
+            let file: ControlFile
+            do { file = try envelope(version) } catch {
+                guard error.code == .notYet, known.contains(version) else { throw error }
+                throw CloudError(
+                    code: .rolledBack, message: "A control that was seen before is gone from the container.",
+                    remedy: "If the mount was restored from a backup, its owner's next change heals it.",
+                    path: path("control", version.description).description)
+            }
+            try checkSignature(file)
+            found[version] = file
+        }
+        // A listing shows what no head has named yet. What a stranger put there fails its check and is passed over.
+        // Two devices may have written apart for a while, so versions before the known ones are looked at too; one that
+        // lies further back than this is found by the head that names it.
+        let newestKnown = known.map(\.version).max() ?? 0
+        let oldest = newestKnown > Self.lookBack ? newestKnown - Self.lookBack : 0
+        let listed = names.values.filter { $0.version > oldest }
+        for version in Set(hinted).union(listed).sorted(by: >) where found[version] == nil {
+            do {
+                let file = try envelope(version)
+                try checkSignature(file)
+                found[version] = file
+            } catch {
+                guard [.notYet, .damaged, .notPermitted, .newerFormat].contains(error.code) else { throw error }
+                problems.append(error)
+            }
+        }
+        return Array(withoutRetired(found, known: known).values)
+    }
+
+    /// Without what retired devices have signed, but for what those in good standing have built on: a retired device
+    /// must not change a zone by a control that nobody had seen. What was known before stays until one of a device in
+    /// good standing replaces it.
+    private func withoutRetired(
+        _ found: [ControlVersion: ControlFile], known: [ControlVersion]
+    ) -> [ControlVersion: ControlFile] {
+        func isVoid(_ file: ControlFile) -> Bool {
+            file.version.version > 1 && accounts.cached(file.account)?.devices[file.device]?.isRetired == true
+        }
+        guard found.values.contains(where: isVoid) else { return found }
+        var byHash: [Digest32: ControlFile] = [:]
+        for file in found.values { byHash[file.version.hash] = file }
+        func past(of files: some Sequence<ControlFile>) -> Set<Digest32> {
+            var result: Set<Digest32> = []
+            var open = Array(files)
+            while let file = open.popLast() {
+                for parent in file.parents where result.insert(parent).inserted {
+                    if let next = byHash[parent] { open.append(next) }
+                }
+            }
+            return result
+        }
+        let standing = found.values.filter { !isVoid($0) }
+        var counted = Set(standing.map(\.version.hash)).union(past(of: standing))
+        for version in known {
+            guard let file = found[version], isVoid(file), !counted.contains(version.hash) else { continue }
+            let before = past(of: [file])
+            guard standing.allSatisfy({ before.contains($0.version.hash) }) else { continue }
+            counted.formUnion(before)
+            counted.insert(version.hash)
+        }
+        return found.filter { counted.contains($0.value.version.hash) }
+    }
+
+    /// Adds the ones of these files that no other one replaces, and what lies before them, down to one file of the owner's
+    /// through which all ways lead: what it says, all before it said.
+    private func extend(
+        _ region: inout ControlRegion, by files: [ControlFile], owner: AccountID, names: [Digest32: ControlVersion]
+    ) throws(CloudError) {
+        let replaced = Set(files.flatMap(\.parents))
+        var byHash: [Digest32: ControlFile] = [:]
+        for file in files { byHash[file.version.hash] = file }
+        var open: [Digest32: ControlFile] = byHash.filter { !replaced.contains($0.key) }
+        while let file = open.values.max(by: { $0.version < $1.version }) {
+            open[file.version.hash] = nil
+            region.files[file.version.hash] = file
+            guard !open.isEmpty || file.account != owner, region.files.count < Self.regionMax else { return }
+            for parent in file.parents where region.files[parent] == nil && open[parent] == nil {
+                if let found = byHash[parent] {
+                    open[parent] = found
+                    continue
+                }
+                guard file.version.version > 1 else { continue }
+                // Not fatal when it isn't seen: what is known counts for itself, which only restricts.
+                let name = names[parent] ?? ControlVersion(version: file.version.version - 1, hash: parent)
+                guard let found = try? envelope(name), (try? checkSignature(found)) != nil else { continue }
+                open[parent] = found
+            }
+        }
+    }
+
+    /// Opens what can be opened, the newest first, since newer ones hold the older keys.
+    ///
+    /// - Throws: `.notInvited` if a file that counts puts this account out; `.notYet` if one doesn't know it yet, because it
+    ///   was invited elsewhere at the same time.
+    private func open(
+        _ region: inout ControlRegion, identity: Identity, keyring: inout ZoneKeyring, owner: AccountID,
+        problems: inout [CloudError]
+    ) throws(CloudError) {
+        var closed: [(file: ControlFile, error: CloudError)] = []
+        for attempt in 0..<2 {
+            closed = []
+            for file in region.files.values.sorted(by: { $0.version > $1.version })
+            where region.opened[file.version.hash] == nil {
+                do { region.opened[file.version.hash] = try open(file, identity: identity, keyring: &keyring) } catch {
+                    guard error.code == .notInvited || error.code == .missingKey else {
+                        guard file.account != owner else { throw error }
+                        if attempt == 1 { problems.append(error) }
+                        continue
+                    }
+                    closed.append((file, error))
+                }
+            }
+            if region.opened.count == region.files.count { return }
+        }
+        let leaves = Set(region.leaves.map(\.version))
+        for (file, error) in closed where leaves.contains(file.version) {
+            guard let before = resolveControls(region.nodes(before: file), owner: owner)?.control else {
+                guard file.account == owner else { continue }
+                throw error
+            }
+            guard file.account == owner || before.isAdmin(file.account) && !before.isAdmin(identity.account) else {
+                problems.append(notPermitted(file))
+                continue
+            }
+            guard before.permission(of: identity.account) > .none || region.opened.count == 0 else {
+                throw .notYet(
+                    "A control was written before this account's invitation was known everywhere.",
+                    path: path("control", file.version.description).description)
+            }
+            throw error
+        }
+    }
+
+    /// Takes the keys that these files hold for this account, of the newest that hold any.
+    private func takeKeys(from files: [ControlFile], identity: Identity, keyring: inout ZoneKeyring) {
+        for file in files.sorted(by: { $0.version > $1.version }).prefix(200) {
+            var ring = keyring
+            guard (try? open(file, identity: identity, keyring: &ring)) != nil else { continue }
+            keyring = ring
+        }
+    }
+
+    private func notPermitted(_ file: ControlFile) -> CloudError {
+        CloudError(
+            code: .notPermitted,
+            message: "A control is signed by \(file.account.fingerprint), who had no right to what it says.",
+            remedy: "It counts for nothing; ask who has write access to the mount.",
+            path: path("control", file.version.description).description)
+    }
+}

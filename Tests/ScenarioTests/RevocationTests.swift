@@ -1,0 +1,273 @@
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxTestSupport
+import Testing
+
+/// How access ends, who is told what, and what remains with whom.
+@Suite struct RevocationTests {
+    private func keyring(_ replica: Replica, _ zone: ZoneID) throws -> ZoneKeyring {
+        let row = try #require(try replica.store.read { db in try db.zone(zone) })
+        return try ZoneKeyring(serialized: Array(row.keyring))
+    }
+
+    private func control(_ replica: Replica, _ zone: ZoneID) throws -> Control {
+        let row = try #require(try replica.store.read { db in try db.zone(zone) })
+        return try ControlCoder.decode(Array(row.control))
+    }
+
+    @Test
+    func `who is removed learns by whom and when, keeps what was unpublished, and reads nothing that comes after`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let before = try keyring(party.bob, party.zone)
+        party.bob.machine.mount.unmount()
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "not published")
+        try party.village.pass(3)
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+        // Once more is no error and changes nothing.
+        let version = try #require(try party.alice.store.read { db in try db.zone(party.zone) }).controlVersion
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+        #expect(try party.alice.store.read { db in try db.zone(party.zone)?.controlVersion } == version)
+        party.bob.machine.mount.mount()
+        #expect(try party.village.settle())
+        party.expectShown()
+        #expect(party.bob.tree(.shared).isEmpty)
+        #expect(party.bob.tree(.library) == ["Kept from Summer/a.jpg": "not published"])
+        party.expectNamed("ended", by: [party.bob], containing: "alice removed you at 20")
+        let epoch = try #require(try keyring(party.alice, party.zone).current)
+        let bobs = try keyring(party.bob, party.zone).epochs
+        #expect(!before.epochs.contains(epoch) && !bobs.contains(epoch))
+        #expect(try keyring(party.carol, party.zone).current == epoch)
+        try party.expectGoesOn()
+        #expect(party.bob.tree(.shared).isEmpty)
+    }
+
+    @Test func `by the share's policy all copies are kept when it ends`() throws {
+        var village = try Village(labels: ["alice", "bob"])
+        let (alice, bob) = (village.replicas[0], village.replicas[1])
+        try alice.machine.library.write("Summer/a.jpg", "aaa")
+        try #require(try village.settle())
+        let made = alice.request(
+            .shareCreate(
+                paths: [alice.path("Summer")], title: "Summer", publicPermission: "none", isSealed: true, onEnd: "keep")
+        )
+        try #require(made.code == 0)
+        #expect(alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readOnly")).code == 0)
+        #expect(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        #expect(alice.request(.stop(share: "Summer")).code == 0)
+        #expect(try village.settle())
+        #expect(bob.tree(.shared).isEmpty)
+        #expect(bob.tree(.library) == ["Kept from Summer/a.jpg": "aaa"])
+        #expect(bob.problems.contains { $0.code == "ended" && $0.message.contains("was stopped by alice at 20") })
+        #expect(alice.tree(.library) == ["Summer/a.jpg": "aaa"])
+        village.replicas = []
+    }
+
+    @Test func `leaving is answered with a new key, coming back needs nobody, and repeating either changes nothing`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let before = try #require(try keyring(party.alice, party.zone).current)
+        for _ in 0..<2 {
+            #expect(party.bob.request(.leave(share: party.zone.description, keepCopy: false)).code == 0)
+            #expect(try party.village.settle())
+        }
+        let left = try #require(try control(party.alice, party.zone).participants[party.bob.identity.account])
+        #expect(left.status == .removed && left.hasLeft)
+        let between = try #require(try keyring(party.alice, party.zone).current)
+        #expect(between.number > before.number)
+        let bobs = try keyring(party.bob, party.zone).epochs
+        #expect(!bobs.contains(between))
+        try party.expectGoesOn()
+        for _ in 0..<2 { #expect(party.bob.request(.accept(link: party.link)).code == 0) }
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared).count == 4)
+        let back = try #require(try control(party.alice, party.zone).participants[party.bob.identity.account])
+        #expect(back.takesPart && back.generation == left.generation + 1 && back.permission == .readWrite)
+        try party.bob.machine.shared.write("alice/Summer/bob.jpg", "bob")
+        #expect(try party.village.settle())
+        #expect(party.alice.tree(.library)["Summer/bob.jpg"] == "bob")
+        // And once more, before the owner has seen that he left.
+        party.alice.machine.mount.unmount()
+        #expect(party.bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        try party.village.pass(3)
+        #expect(party.bob.request(.accept(link: party.link)).code == 0)
+        try party.village.pass(3)
+        party.alice.machine.mount.mount()
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared).count == 5, "\(party.bob.tree(.shared)) \(party.bob.problems.map(\.message))")
+    }
+
+    @Test func `who was removed does not come back by itself`() throws {
+        let party = try Party(bob: "readWrite")
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.bob.request(.accept(link: party.link)).code == ExitCode.notPermitted)
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared).isEmpty)
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readOnly")).code == 0)
+        #expect(party.bob.request(.accept(link: party.link)).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared).count == 2)
+    }
+
+    @Test func `a control that was published by a process which died before noting it is in force all the same`() throws
+    {
+        let party = try Party(bob: "readWrite")
+        // Dies at each call until the request is done; then everything goes on.
+        for step in 1..<60 {
+            party.alice.machine.faults.set(.crashAfter, after: step)
+            _ = party.alice.request(.stop(share: "Summer"))
+            let died = party.alice.machine.faults.isCrashed
+            party.alice.machine.faults.clear()
+            try party.alice.restart()
+            let listed = try party.village.mountFiles("zones/\(party.zone)/control/").count
+            _ = try party.alice.round()
+            let known = try control(party.alice, party.zone)
+            // Two controls: the invitations and acceptances before, then perhaps the stop.
+            if !known.isStopped {
+                #expect(try party.village.mountFiles("zones/\(party.zone)/control/").count == listed)
+            }
+            if !died { break }
+            if known.isStopped { break }
+        }
+        #expect(try party.village.settle())
+        #expect(try control(party.alice, party.zone).isStopped)
+        #expect(party.bob.tree(.shared).isEmpty && party.carol.tree(.shared).isEmpty)
+        #expect(
+            party.alice.tree(.library) == ["Summer/a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Private/c.jpg": "ccc"])
+    }
+
+    @Test func `a stop that one device of the owner began is finished by another`() throws {
+        var party = try Party(bob: "readOnly")
+        let desktop = try party.village.addDevice(of: party.alice, name: "desktop")
+        #expect(try party.village.settle())
+        #expect(party.alice.request(.stop(share: "Summer")).code == 0)
+        party.alice.machine.mount.unmount()
+        for _ in 0..<12 {
+            for replica in [desktop, party.bob, party.carol] { try replica.round() }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        #expect(desktop.tree(.library)["Summer/a.jpg"] == "aaa")
+        #expect(try desktop.store.read { db in try db.zone(party.zone)?.state } == .ended)
+        #expect(party.bob.tree(.shared).isEmpty)
+        party.alice.machine.mount.mount()
+        #expect(try party.village.settle())
+        #expect(party.alice.tree(.library) == desktop.tree(.library))
+    }
+}
+
+/// Controls by several: two devices of the owner, and admins.
+@Suite struct AdminTests {
+    private func control(_ replica: Replica, _ zone: ZoneID) throws -> Control {
+        let row = try #require(try replica.store.read { db in try db.zone(zone) })
+        return try ControlCoder.decode(Array(row.control))
+    }
+
+    @Test func `an admin invites, changes and removes people and renames, and everybody takes it for valid`() throws {
+        let party = try Party(bob: "admin", others: ["dave"])
+        let dave = party.village.replicas[3]
+        #expect(party.bob.request(.shareTitle(share: "Summer", title: "Sommer")).code == 0)
+        let invited = party.bob.request(.invite(share: "Sommer", accounts: ["dave"], permission: "readOnly"))
+        #expect(invited.code == 0, "\(invited)")
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        #expect(try party.village.settle())
+        #expect(try control(party.carol, party.zone).title == "Sommer")
+        #expect(dave.tree(.shared).count == 2)
+        #expect(party.bob.request(.permission(share: "Sommer", account: "dave", permission: "readWrite")).code == 0)
+        #expect(try party.village.settle())
+        try dave.machine.shared.write("alice/Sommer/dave.jpg", "dave")
+        #expect(try party.village.settle())
+        #expect(party.carol.tree(.shared).values.contains("dave"))
+        #expect(party.bob.request(.uninvite(share: "Sommer", accounts: ["carol"])).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.carol.tree(.shared).isEmpty)
+        party.expectNamed("ended", by: [party.carol], containing: "bob removed you")
+        try party.alice.machine.library.write("Summer/later.jpg", "later")
+        #expect(try party.village.settle())
+        #expect(dave.tree(.shared).values.contains("later"))
+        for replica in [party.alice, party.bob, dave] {
+            #expect(!replica.problems.contains { $0.code.hasPrefix("control") }, "\(replica.problems.map(\.message))")
+        }
+    }
+
+    @Test func `what an admin may not do is refused with a reason, and nothing changes`() throws {
+        let party = try Party(bob: "admin", others: ["dave"])
+        #expect(party.alice.request(.permission(share: "Summer", account: "carol", permission: "admin")).code == 0)
+        #expect(try party.village.settle())
+        let before = try control(party.alice, party.zone)
+        for request in [
+            Request.stop(share: "Summer"), .uninvite(share: "Summer", accounts: ["carol"]),
+            .permission(share: "Summer", account: "carol", permission: "readOnly"),
+            .invite(share: "Summer", accounts: ["dave"], permission: "admin"),
+            .permission(share: "Summer", account: "bob", permission: "readOnly"),
+        ] {
+            let reply = party.bob.request(request)
+            #expect(reply.code == ExitCode.notPermitted, "\(request): \(reply)")
+        }
+        #expect(party.bob.request(.invite(share: "Summer", accounts: ["alice"], permission: "readOnly")).code != 0)
+        #expect(try party.village.settle())
+        #expect(try control(party.carol, party.zone).participants == before.participants)
+    }
+
+    @Test func `removals by two devices and an admin at once are one control in the end, and nobody is back`() throws {
+        var party = try Party(bob: "admin", others: ["dave", "erin", "fred"])
+        let (dave, erin, fred) = (party.village.replicas[3], party.village.replicas[4], party.village.replicas[5])
+        #expect(
+            party.alice.request(.invite(share: "Summer", accounts: ["dave", "erin"], permission: "readWrite")).code == 0
+        )
+        for replica in [dave, erin] { #expect(replica.request(.accept(link: party.link)).code == 0) }
+        let desktop = try party.village.addDevice(of: party.alice, name: "desktop")
+        #expect(try party.village.settle())
+        // Three write without seeing each other: each sees the mount as it was.
+        party.village.world.clock.advance(milliseconds: 60_000)
+        var late = SimulatedMountBehaviour()
+        late.listingDelayMilliseconds = 20_000...20_000
+        late.appendDelayMilliseconds = 20_000
+        for replica in [desktop, party.bob] { replica.machine.mount.behaviour = late }
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["dave"])).code == 0)
+        #expect(desktop.request(.uninvite(share: "Summer", accounts: ["erin"])).code == 0)
+        #expect(party.bob.request(.invite(share: "Summer", accounts: ["fred"], permission: "readOnly")).code == 0)
+        for replica in [desktop, party.bob] { replica.machine.mount.behaviour = SimulatedMountBehaviour() }
+        #expect(try party.village.settle())
+        party.village.world.clock.advance(milliseconds: 70_000)
+        #expect(try party.village.settle())
+        _ = fred.request(.accept(link: party.link))
+        #expect(try party.village.settle())
+        #expect(dave.tree(.shared).isEmpty && erin.tree(.shared).isEmpty && fred.tree(.shared).count == 2)
+        let final = try control(party.alice, party.zone)
+        for replica in [desktop, party.bob, party.carol, fred] { #expect(try control(replica, party.zone) == final) }
+        for name in ["dave", "erin"] {
+            #expect(final.participants.values.first { $0.label == name }?.status == .removed)
+        }
+        // What comes now is sealed with a key that neither has.
+        try party.alice.machine.library.write("Summer/later.jpg", "later")
+        #expect(try party.village.settle())
+        #expect(fred.tree(.shared).values.contains("later"))
+    }
+
+    @Test func `what a former admin signs afterwards, over old controls, counts for nobody and is named`() throws {
+        let party = try Party(bob: "admin", others: ["mallory"])
+        let row = try #require(try party.bob.store.read { db in try db.zone(party.zone) })
+        let forger = try Forger(party.bob, zone: party.zone, in: party.village)
+        #expect(party.alice.request(.permission(share: "Summer", account: "bob", permission: "readWrite")).code == 0)
+        #expect(try party.village.settle())
+        var control = try ControlCoder.decode(Array(row.control))
+        let mallory = party.village.replicas[3].identity.account
+        control.participants[mallory] = Participant(account: mallory, label: "mallory", permission: .readWrite)
+        try forger.publish(control, over: ControlVersion(version: row.controlVersion, hash: row.controlHash))
+        try forger.send([try forger.photo("still.jpg", "still a writer")])
+        try party.village.meet()
+        #expect(try party.village.settle())
+        for replica in [party.alice, party.carol] {
+            #expect(try self.control(replica, party.zone).participants[mallory] == nil)
+        }
+        party.expectNamed("controlRefused", by: [party.alice, party.carol])
+        try party.expectGoesOn(Party.content.merging(["still.jpg": "still a writer"]) { $1 })
+    }
+}
