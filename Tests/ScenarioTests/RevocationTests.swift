@@ -215,6 +215,21 @@ import Testing
         #expect(try control(party.carol, party.zone).participants == before.participants)
     }
 
+    @Test func `a share that is full says so and what to do; who takes part already is no one more`() throws {
+        let party = try Party(bob: "readOnly", others: ["dave"])
+        party.alice.engine.settings.participantsMax = 2
+        let reply = party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly"))
+        #expect(reply.code == ExitCode.failed && reply.remedy?.contains("limits.participantsMax") == true, "\(reply)")
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readWrite")).code == 0)
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["carol"])).code == 0)
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        party.alice.engine.settings.zonesMax = 1
+        let made = party.alice.request(
+            .shareCreate(
+                paths: [party.alice.path("Private")], title: "More", publicPermission: "none", isSealed: true))
+        #expect(made.code == ExitCode.failed && made.remedy?.contains("share add") == true, "\(made)")
+    }
+
     @Test func `removals by two devices and an admin at once are one control in the end, and nobody is back`() throws {
         var party = try Party(bob: "admin", others: ["dave", "erin", "fred"])
         let (dave, erin, fred) = (party.village.replicas[3], party.village.replicas[4], party.village.replicas[5])
