@@ -42,6 +42,7 @@ extension Engine {
                 ExitCode.notPermitted, "This device was retired by another device of the account.",
                 "Set it up anew with 'shoebox init --join' and another state directory.")
         }
+        try Inbox(of: account, mount: world.mount, accounts: directory).make()
         if privateZone == nil { try findPrivateZone() }
         for root in RootKind.allCases { try mark(root, container: opened.id, host: host, takeOver: takeOver) }
     }

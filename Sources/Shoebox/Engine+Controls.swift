@@ -38,7 +38,7 @@ extension Engine {
         do {
             let current = try folder.currentControl(
                 named: named.owners.filter { unseen.contains($0) || $0 == known }, hinted: named.admins, known: [known],
-                identity: identity, keyring: &keyring)
+                identity: try reader(of: id), keyring: &keyring)
             judgedControls[id, default: []].formUnion(unseen)
             if let newest = current.newest, newest != known || current.control != zone.control {
                 try keep(current.control, version: newest, keyring: keyring, in: id)
@@ -96,10 +96,11 @@ extension Engine {
             else { continue }
             judgedHeads[head.replica] = head.serial
             var keyring = zone.keyring
+            let reading = try reader(of: id)
             do {
                 _ = try folder.readControl(
                     named, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)),
-                    identity: identity, keyring: &keyring)
+                    identity: reading, keyring: &keyring)
             } catch {
                 if error.code == .offline { throw error }
                 guard error.code == .notPermitted || error.code == .damaged else { continue }

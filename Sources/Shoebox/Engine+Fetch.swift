@@ -37,6 +37,8 @@ extension Engine {
         guard let heads = try readHeads(id, folder: folder) else { return 0 }
         if let zone = zones[id] { try noteDevices(in: heads, zone: zone) }
         try readNewerControl(id, folder: folder)
+        try readJoins(id, folder: folder)
+        try admitJoined(id)
         try judgeControlsOfOthers(id, folder: folder, heads: heads)
         try obeyControl(id)
         try keepControlFiles(of: id, folder: folder)

@@ -6,13 +6,6 @@ import ShoeboxStore
 import ShoeboxWorld
 
 extension Engine {
-    /// The link that leads to a share.
-    func shareLink(_ zone: ZoneInfo) throws -> String {
-        ShareLink(
-            container: try openContainer().id, zone: zone.id, ownerFingerprint: zone.control.owner.fingerprint
-        ).description
-    }
-
     /// Accepts an invitation by its link. Accepting again is fine.
     func accept(link text: String) throws -> Reply {
         let link: ShareLink
@@ -30,7 +23,9 @@ extension Engine {
             return Reply(lines: ["'\(zone.control.title)' is your own share."], values: ["id": zone.id.description])
         }
         do {
-            return acceptedReply([try join(link.zone, fingerprint: link.ownerFingerprint)])
+            if case .ask = link.secret, zones[link.zone]?.row.state != .active { return try askUnlessInvited(link) }
+            let keys = try link.keys
+            return acceptedReply([try join(link.zone, fingerprint: link.ownerFingerprint, keys: keys)])
         } catch let error as CloudError where error.code == .notInvited {
             if let zone = try askToReturn(to: link.zone) {
                 return Reply(
@@ -41,7 +36,7 @@ extension Engine {
             }
             throw RequestError(
                 ExitCode.notPermitted, "The link leads to a share that you are not invited to, or no more.",
-                error.remedy)
+                error.remedy + " Or ask for it: shoebox accept --ask '\(link)'")
         } catch let error as CloudError where error.code == .notYet {
             throw RequestError(
                 ExitCode.notFound, "The share of this link is not in the container, or not seen here yet.",
@@ -49,9 +44,53 @@ extension Engine {
         }
     }
 
+    /// Joins, if the account is on the share's list already, else asks to be put there.
+    private func askUnlessInvited(_ link: ShareLink) throws -> Reply {
+        do { return acceptedReply([try join(link.zone, fingerprint: link.ownerFingerprint)]) } catch {
+            guard let error = error as? CloudError, error.code == .notInvited else { throw error }
+            return try ask(link)
+        }
+    }
+
+    /// Asks the owner of the share that a link leads to, or joins if the account is on its list.
+    func askToJoin(link text: String) throws -> Reply {
+        let link: ShareLink
+        do { link = try ShareLink(parsing: text) } catch {
+            throw RequestError(
+                64, "That is no link to a share: \(error.message)", "Copy the whole link and put it in quotes.")
+        }
+        guard link.container == (try openContainer().id) else {
+            throw RequestError(
+                ExitCode.notFound, "The link belongs to another container (\(link.container.prefix(12))…).",
+                "Set up shoebox with that container, or ask for a link to a share in this one.")
+        }
+        return try askUnlessInvited(link)
+    }
+
+    /// Accepts invitations that wait in the inbox, by the titles of their shares or the starts of their ids.
+    func acceptInvitations(_ texts: [String]) throws -> Reply {
+        _ = try openContainer()
+        try readLettersNow()
+        let rows = try texts.map(pendingInvitation)
+        var joined: [ZoneInfo] = []
+        for row in rows {
+            guard let id = row.zone, let sender = row.account else { continue }
+            if let entry = try directory.account(sender) { try pin(entry, isNamed: false) }
+            do { joined.append(try join(id, fingerprint: sender.fingerprint)) } catch let error as CloudError {
+                guard error.code == .notInvited else { throw error }
+                try store.write { db in try db.settleLetters("invitation", zone: id, .withdrawn) }
+                throw RequestError(
+                    ExitCode.notPermitted, "The invitation to '\(row.title)' holds no more: \(row.label) took it back.",
+                    "Ask \(row.label) for another one.")
+            }
+        }
+        return acceptedReply(joined)
+    }
+
     /// Accepts every invitation that is found in the container.
     func acceptAllPending() throws -> Reply {
         _ = try openContainer()
+        try readLettersNow()
         var joined: [ZoneInfo] = []
         for id in try ZoneFolder.zones(on: world.mount) where zones[id] == nil {
             do { joined.append(try join(id, fingerprint: nil)) } catch let error as CloudError {
@@ -76,24 +115,42 @@ extension Engine {
                     case .contribute: "read, add, and change what you added"
                     default: "read only"
                     }
-                return "Accepted '\(zone.control.title)' from \(zone.control.ownerLabel) (\(what))."
+                return "Accepted '\(zone.control.title)' from \(zone.control.ownerLabel) (\(what)): \(place(zone))"
             } + ["The photos appear in the shared folder; 'shoebox status' shows how far it is."],
-            values: ["id": joined.map(\.id.description).joined(separator: ",")])
+            values: [
+                "id": joined.map(\.id.description).joined(separator: ","),
+                "path": joined.map(place).joined(separator: ","),
+            ])
+    }
+
+    /// Where a share shows, or will.
+    private func place(_ zone: ZoneInfo) -> String {
+        let mount = RecordID(zone: zone.id, name: .zoneRoot)
+        let shown = try? store.read { db in try db.basePath(of: mount, top: [top(zone.row.root)]) }
+        if zone.row.state == .active, let shown { return display(shown, zone.row.root) }
+        return "shared/\(FileName(safe: zone.control.ownerLabel))/\(FileName(safe: zone.control.title))"
     }
 
     /// Opens a zone that this account was invited to and takes it up.
-    func join(_ id: ZoneID, fingerprint: String?) throws -> ZoneInfo {
+    ///
+    /// - Parameter keys: of the link that the account comes by; a public one makes it a participant by itself.
+    func join(_ id: ZoneID, fingerprint: String?, keys: JoinLinkKeys? = nil) throws -> ZoneInfo {
         try finishWithdrawals()
         let folder = zoneFolder(id)
         let owner = try folder.owner(expecting: fingerprint)
+        if owner != account, let entry = try directory.account(owner) { try pin(entry, isNamed: fingerprint != nil) }
         var keyring = zones[id]?.keyring ?? ZoneKeyring()
-        let current = try folder.currentControl(named: [], known: [], identity: identity, keyring: &keyring)
+        let reading = try keys.map { try identity.opening(with: $0) } ?? reader(of: id)
+        let current = try folder.currentControl(named: [], known: [], identity: reading, keyring: &keyring)
         guard !current.control.isStopped else {
             throw RequestError(
                 ExitCode.notFound, "The share '\(current.control.title)' was stopped by its owner.",
                 "Ask \(current.control.ownerLabel) to share again.")
         }
-        guard current.control.permission(of: account) > .none, let newest = current.newest else {
+        if let keys { try joinByLink(keys, current.control, in: folder) }
+        let control = try store.read { db in try withJoined(current.control, zone: id, db) }
+        let takesPart = owner == account || control.participants[account]?.takesPart == true
+        guard takesPart, control.permission(of: account) > .none, let newest = current.newest else {
             throw CloudError(
                 code: .notInvited, message: "You are not invited to '\(current.control.title)'.",
                 remedy: "Ask \(current.control.ownerLabel) to invite you.")
@@ -117,6 +174,8 @@ extension Engine {
             try db.markAllDirty(in: id)
             try db.markLayoutDirty()
             try db.setMetaText(withdrawalKey(id), nil)
+            try db.setMetaText(askedKey(id), nil)
+            try db.settleLetters("invitation", zone: id, .accepted)
             // What was put into the folder that became this share follows it only now.
             if isMine, let placement = try placements(db).zones[id],
                 let folder = try db.state(of: placement.id)?[.photo]?.reference
@@ -143,6 +202,27 @@ extension Engine {
         try clearProblem("ended", zone: id)
         try clearProblem("leaveOffered", zone: id)
         return zone
+    }
+
+    /// Publishes that the account joins by a public link, unless it is on the list already.
+    private func joinByLink(_ keys: JoinLinkKeys, _ control: Control, in folder: ZoneFolder) throws {
+        guard control.owner != account, control.participants[account]?.takesPart != true else { return }
+        guard control.publicLink?.key == keys.joinKey else {
+            throw CloudError(
+                code: .notInvited, message: "The link to '\(control.title)' holds no more.",
+                remedy: "Ask \(control.ownerLabel) for the new link.")
+        }
+        guard !isFull(control) else {
+            throw RequestError(
+                ExitCode.failed, "'\(control.title)' is full: it has \(settings.participantsMax) participants.",
+                "Ask \(control.ownerLabel) to take out who is not needed.")
+        }
+        try folder.publishJoin(keys, identity: identity, nowMilliseconds: world.nowMilliseconds())
+        try world.mount.synchronize()
+        try keepLink(keys, of: folder.zone)
+        try store.write { db in
+            _ = try db.addJoin(folder.zone, account: account, joinKey: keys.joinKey, label: settings.label)
+        }
     }
 
     /// Takes up shares that another device of this account accepted or made.

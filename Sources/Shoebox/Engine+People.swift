@@ -37,7 +37,8 @@ extension Engine {
         let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
         let named = try namedControls(zone.id)
         let current = try folder.currentControl(
-            named: named.owners, hinted: named.admins, known: [known], identity: identity, keyring: &keyring)
+            named: named.owners, hinted: named.admins, known: [known], identity: try reader(of: zone.id),
+            keyring: &keyring)
         var control = current.control
         try change(&control)
         // Also where nothing changes: several controls become one, a key that others have gives way to a new one.
@@ -56,12 +57,13 @@ extension Engine {
     }
 
     /// Keeps a control that was read or written, and judges again what had arrived under another one.
-    func keep(_ control: Control, version: ControlVersion, keyring: ZoneKeyring, in zone: ZoneID) throws {
+    func keep(_ raw: Control, version: ControlVersion, keyring: ZoneKeyring, in zone: ZoneID) throws {
         let keyringData = try keyring.column
+        let control = try store.read { db in try withJoined(raw, zone: zone, db) }
         var lost = 0
         try store.write { db in
             guard var row = try db.zone(zone) else { return }
-            row.control = try ControlCoder.encode(control).column
+            row.control = try ControlCoder.encode(raw).column
             row.controlVersion = version.version
             row.controlHash = version.hash
             row.keyring = keyringData
@@ -111,6 +113,7 @@ extension Engine {
                 ExitCode.notFound, "\(matching.count) accounts are called '\(wanted)'.",
                 "Ask for the fingerprint ('shoebox account show' prints it) and use one of: \(choices)")
         }
+        try pin(found, isNamed: fingerprint != nil || wanted != found.label)
         return found
     }
 
@@ -148,7 +151,7 @@ extension Engine {
 
     /// Reads what is new, replicas that were never seen before included: what they wrote until now is judged by what their
     /// account may do until now.
-    private func fetchAnew(_ id: ZoneID) throws {
+    func fetchAnew(_ id: ZoneID) throws {
         replicasListed[id] = nil
         try fetch(id)
     }
@@ -170,6 +173,7 @@ extension Engine {
     /// Invites accounts to a share; inviting again renews the invitation.
     func invite(_ zone: ZoneInfo, _ accounts: [String], permission text: String) throws -> Reply {
         guard zone.row.state == .active, !zone.control.isStopped else { throw endedError(zone) }
+        try refuseIfPublic(zone)
         let grant = try Grant(text)
         let entries = try accounts.map(findAccount)
         for entry in entries where entry.account == zone.control.owner {
@@ -238,6 +242,7 @@ extension Engine {
     /// Removes participants: what the owner has accepted of theirs stays, nothing later counts, and they can't read
     /// what is written from now on.
     func uninvite(_ zone: ZoneInfo, _ names: [String]) throws -> Reply {
+        try refuseIfPublic(zone)
         let ids = try names.map { try participant($0, in: zone) }
         for id in ids { try require(.removeParticipant, to: id, in: zone) }
         try fetchAnew(zone.id)

@@ -54,6 +54,17 @@ extension Engine {
         case .leave(let share, let keepCopy): try leave(try zoneNamed(share, mine: nil), keepCopy: keepCopy)
         case .accept(let link): try accept(link: link)
         case .acceptAllPending: try acceptAllPending()
+        case .ask(let link): try askToJoin(link: link)
+        case .acceptInvitations(let names): try acceptInvitations(names)
+        case .decline(let names): try decline(names)
+        case .setPublic(let share, let permission, let renews):
+            try setPublic(try zoneNamed(share, mine: true), permission, renews: renews)
+        case .makeLink(let share, let permission, let expires, let count, let asks):
+            try makeLink(
+                try zoneNamed(share, mine: true), permission: permission, expiresMilliseconds: expires, count: count,
+                asks: asks)
+        case .answerRequests(let share, let accounts, let permission):
+            try answerRequests(try zoneNamed(share, mine: true), accounts, permission: permission)
         case .tag(let path, let titles, let isMember):
             try edit(path, .tag, author: "cli") { id, writer in
                 for title in titles {
@@ -74,6 +85,7 @@ extension Engine {
             try edit(path, .editRecord, author: "cli") { id, writer in
                 try self.setFields([.caption: .text(text)], on: id, writer: &writer)
             }
+        case .verifyAccount(let name, let isCompared): try verifyAccount(name, isCompared: isCompared)
         case .deviceApprove(let code): try approveDevice(code: code)
         case .deviceAdmit(let device): try admitDevice(device)
         case .deviceRetire(let name): try retireDevice(name)

@@ -112,6 +112,7 @@ extension Engine {
             try finishReturns()
             try joinFromPlacements()
             try finishStopped()
+            try exchangeLetters()
             // Heads that now name what was fetched, and controls that were written.
             outcome.pushed += try pushAll()
             for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }

@@ -1,3 +1,4 @@
+import ShoeboxCloud
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
@@ -32,11 +33,6 @@ extension Engine {
             throw RequestError(
                 64, "'\(publicPermission)' is no permission.", "Use none, readOnly or readWrite.")
         }
-        guard open == .none || !isSealed else {
-            throw RequestError(
-                64, "A sealed share can't be public yet: nobody but those invited has its key.",
-                "Invite people by name, or make the share with --encryption plain.")
-        }
         guard !title.isEmpty, title.utf8.count <= 200 else {
             throw RequestError(64, "A share needs a title of at most 200 bytes.", "Give one with --title.")
         }
@@ -54,10 +50,16 @@ extension Engine {
                 ExitCode.failed, "'\(row.name)' is in the share '\(other)' already; a photo is in one share at most.",
                 "Invite people to '\(other)', or take it out first with 'shoebox share remove'.")
         }
-        let control = Control(
+        var control = Control(
             kind: .share, title: title, owner: account, ownerLabel: settings.label, publicPermission: open,
             isSealed: isSealed, endPolicy: endPolicy)
+        let keys = open > .none ? try JoinLinkKeys(secret: world.randomBytes(32)) : nil
+        if let keys {
+            control.links[keys.joinKey] = JoinLink(
+                permission: open, agreementKey: isSealed ? keys.agreementKey : [], secret: isSealed ? keys.secret : [])
+        }
         let zone = try publishZone(control)
+        if let keys { try keepLink(keys, of: zone.id) }
         // One transaction for the zone and all that moves there, so that no share without its photos ever shows.
         zones[zone.id] = zone
         let count: Int

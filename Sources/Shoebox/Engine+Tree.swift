@@ -33,7 +33,8 @@ extension Engine {
         let rows = try store.read { db in try db.zones() }
         var result: [ZoneID: ZoneInfo] = [:]
         for row in rows {
-            let control = try ControlCoder.decode(Array(row.control))
+            let raw = try ControlCoder.decode(Array(row.control))
+            let control = try store.read { db in try withJoined(raw, zone: row.id, db) }
             result[row.id] = ZoneInfo(
                 row: row, control: control, keyring: try ZoneKeyring(serialized: Array(row.keyring)))
             if row.kind == .privateZone, row.isMine { privateZone = row.id }

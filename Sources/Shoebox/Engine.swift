@@ -76,6 +76,14 @@ public final class Engine {
     var openProblems: Set<String> = []
     /// Whether the account's chain was read and published since the process started.
     var hasFollowedAccount = false
+    /// When the inbox was last listed (uptime); nil for not yet, or to be listed at once.
+    var inboxListed: UInt64?
+    /// Letters that could not be read yet, and how often that was tried.
+    var unseenLetters: [Digest32: Int] = [:]
+    /// When who joins a zone by its link was last listed (uptime).
+    var joinsListed: [ZoneID: UInt64] = [:]
+    /// Statements of joining that need not be read again.
+    var judgedJoins: Set<Digest32> = []
     /// When an account was last looked at again because a head named a statement that was not known (uptime).
     var accountsLookedAt: [AccountID: UInt64] = [:]
     /// Whether another device's head named a statement of the own account that is not known here.

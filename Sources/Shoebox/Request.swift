@@ -61,6 +61,19 @@ public enum Request: Sendable, Codable {
     case leave(share: String, keepCopy: Bool)
     /// Accepts an invitation by its link.
     case accept(link: String)
+    /// Asks to be admitted to the share that a link leads to.
+    case ask(link: String)
+    /// Accepts invitations that wait in the inbox, by the titles of their shares or the starts of their ids.
+    case acceptInvitations(names: [String])
+    /// Declines such invitations.
+    case decline(names: [String])
+    /// Sets what people may do who come by the link; with a new link where that is asked for.
+    case setPublic(share: String, permission: String, renews: Bool)
+    /// Makes a link that asks for admission: until a time (milliseconds since 1970, 0 for ever), for so many accounts (0
+    /// for any number), or with a person who decides.
+    case makeLink(share: String, permission: String, expiresMilliseconds: UInt64, count: UInt64, asks: Bool)
+    /// Admits accounts that have asked, with a permission (empty for the link's), or refuses them.
+    case answerRequests(share: String, accounts: [String], permission: String?)
     /// Accepts every invitation that is there.
     case acceptAllPending
     /// Adds tags to, or takes them from, a photo.
@@ -73,6 +86,8 @@ public enum Request: Sendable, Codable {
     case rate(path: PathReference, value: Int)
     /// Sets the caption.
     case caption(path: PathReference, text: String)
+    /// Shows the fingerprints of another account and of this one; keeps that a person has compared them.
+    case verifyAccount(name: String, isCompared: Bool)
     /// Admits the device that waits under a pairing code.
     case deviceApprove(code: String)
     /// Admits a device by its public keys, see `DevicePublicKeys.text`.

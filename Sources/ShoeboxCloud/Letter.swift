@@ -16,8 +16,6 @@ public struct Letter: Hashable, Sendable {
         case withdrawn
         /// The sender does not want an invitation.
         case declined
-        /// The sender has left the zone.
-        case left
         /// The sender asks to be let into the zone.
         case request
         /// A request was refused.

@@ -5,7 +5,7 @@ import ShoeboxModel
 struct AccountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account", abstract: "Show this account, and set it up on another device.",
-        subcommands: [Show.self, Export.self, Import.self])
+        subcommands: [Show.self, Export.self, Import.self, Verify.self])
 
     struct Show: ToolCommand {
         static let configuration = CommandConfiguration(
@@ -65,6 +65,23 @@ struct AccountCommand: ParsableCommand {
             output.result(
                 ["file": .string(path.text), "isSealed": .bool(true), "isRecovery": .bool(recovery)], lines: lines)
             return 0
+        }
+    }
+
+    struct Verify: ToolCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show what two people compare to know that nobody stands between them.",
+            discussion: """
+                Example:
+                  shoebox account verify bob
+                  shoebox account verify bob --compared
+                """)
+        @Argument(help: "The other account: name, name#fingerprint, or fingerprint.") var account: String
+        @Flag(help: "Note that you have compared the fingerprints with the other person.") var compared = false
+        @OptionGroup var common: CommonOptions
+
+        func execute(_ output: Output) throws -> Int32 {
+            try submit(.verifyAccount(name: account, isCompared: compared), to: try installation(), output)
         }
     }
 

@@ -15,6 +15,7 @@ struct ShareCommand: ParsableCommand {
             ShareCreateCommand.self, ShareAddCommand.self, ShareRemoveCommand.self, ShareListCommand.self,
             ShareShowCommand.self, ShareTitleCommand.self, ShareLinkCommand.self, ShareInviteCommand.self,
             SharePermissionCommand.self, ShareUninviteCommand.self, ShareStopCommand.self, ShareLeaveCommand.self,
+            SharePublicCommand.self, ShareRequestsCommand.self, ShareApproveCommand.self, ShareDenyCommand.self,
         ])
 }
 

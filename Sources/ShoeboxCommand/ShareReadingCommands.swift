@@ -43,35 +43,13 @@ struct ShareShowCommand: ToolCommand {
         for participant in share.participants {
             lines.append(
                 "\(participant.role.rawValue): \(participant.label) (\(participant.account.fingerprint)), "
-                    + "\(participant.permission.rawValue), \(participant.hasLeft ? "left" : participant.status.rawValue)"
-            )
+                    + "\(participant.permission.rawValue), \(participant.statusText)"
+                    + (participant.isPublic ? ", by the link" : "")
+                    + ", last seen \(StatusText.local(share.lastSeen[participant.account] ?? 0))")
         }
         lines.append("when it ends for somebody, their copies are \(share.endPolicy == .keep ? "kept" : "removed")")
         if share.admitsEverybody { lines.append("everyone with the link: \(share.publicPermission.rawValue)") }
         output.result(share.detailedJSON, lines: lines)
-        return 0
-    }
-}
-
-struct ShareLinkCommand: ToolCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "link",
-        abstract: "Print the link that leads to a share. It is no secret.",
-        discussion: """
-            Example:
-              shoebox share link Summer
-            """)
-
-    @Argument(help: "The share: its title or id.") var share: String
-    @OptionGroup var common: CommonOptions
-
-    func execute(_ output: Output) throws -> Int32 {
-        let found = try TreeListing(try installation()).share(named: share)
-        guard let link = found.link else {
-            throw RequestError(
-                ExitCode.offline, "The container was never reached, so there is no link yet.", "Run 'shoebox sync'.")
-        }
-        output.result(["id": .string(found.id.description), "link": .string(link)], lines: [link])
         return 0
     }
 }

@@ -20,7 +20,8 @@ struct ShoeboxTool: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             InitCommand.self, RunCommand.self, SyncCommand.self, StatusCommand.self, ListCommand.self,
-            ShowCommand.self, ShareCommand.self, AcceptCommand.self, TagCommand.self, RateCommand.self,
+            ShowCommand.self, ShareCommand.self, AcceptCommand.self, DeclineCommand.self, TagCommand.self,
+            RateCommand.self,
             CaptionCommand.self, HistoryCommand.self, ConflictsCommand.self, TrashCommand.self, RestoreCommand.self,
             AccountCommand.self, DeviceCommand.self, InspectCommand.self, VerifyCommand.self,
         ])

@@ -35,6 +35,10 @@ public struct ShareSummary: Sendable {
     public var asOf: UInt64
     /// Everyone ever invited, by label.
     public var participants: [Participant]
+    /// When each participant was last seen, by the clocks of its devices, milliseconds since 1970.
+    public var lastSeen: [AccountID: UInt64]
+    /// The control.
+    var control: Control
     /// The link that leads to it; nil before the container was reached.
     public var link: String?
 }
@@ -65,10 +69,13 @@ extension ShareSummary {
                 arguments: [zone.id.data]) ?? 0
         pending = try PendingCounts(db, replica: engine.replica, zone: zone.id)
         asOf = zone.row.asOf
-        participants = control.participants.values.sorted { ($0.label, $0.account) < ($1.label, $1.account) }
-        link = try db.metaText("container").map {
-            ShareLink(container: $0, zone: zone.id, ownerFingerprint: control.owner.fingerprint).description
+        self.control = control
+        lastSeen = [:]
+        for peer in try db.peers(of: zone.id) {
+            if let account = peer.account { lastSeen[account] = max(lastSeen[account] ?? 0, peer.headTime) }
         }
+        participants = control.participants.values.sorted { ($0.label, $0.account) < ($1.label, $1.account) }
+        link = try db.metaText("container") == nil ? nil : engine.shareLink(zone, db)
     }
 
     /// All shares, by title; those that were left or have ended only if asked for.
@@ -77,6 +84,11 @@ extension ShareSummary {
             .filter { $0.row.kind == .share && (includesEnded || [.active, .leaveOffered].contains($0.row.state)) }
             .map { try ShareSummary($0, engine: engine, db) }
             .sorted { ($0.title, $0.id) < ($1.title, $1.id) }
+    }
+
+    /// The labels of those who lose access if it is made public, or private, as asked.
+    public func losers(publicPermission: Permission, renews: Bool) -> [String] {
+        Engine.losers(of: control, publicPermission: publicPermission, renews: renews).map(\.label)
     }
 
     /// As `--json` prints it.
@@ -102,8 +114,9 @@ extension ShareSummary {
                 .object([
                     "account": .string(participant.label), "fingerprint": .string(participant.account.fingerprint),
                     "role": .string(participant.role.rawValue), "permission": .string(participant.permission.rawValue),
-                    "status": .string(participant.status.rawValue), "hasLeft": .bool(participant.hasLeft),
-                    "isPublic": .bool(participant.isPublic),
+                    "status": .string(participant.hasDeclined ? "declined" : participant.status.rawValue),
+                    "hasLeft": .bool(participant.hasLeft), "isPublic": .bool(participant.isPublic),
+                    "lastSeen": StatusText.json(time: lastSeen[participant.account] ?? 0),
                 ])
             })
         return object
@@ -115,5 +128,12 @@ extension ShareSummary {
         if state != .active { parts.append(state.rawValue) }
         if let path { parts.append(path) }
         return parts.joined(separator: "  ")
+    }
+}
+
+extension Participant {
+    /// How far an invitation got, for people and scripts: what became of it in the end, where it did not last.
+    public var statusText: String {
+        status == .removed ? hasDeclined ? "declined" : hasLeft ? "left" : status.rawValue : status.rawValue
     }
 }

@@ -40,6 +40,8 @@ extension StatusReport {
         account = engine.settings.label
         fingerprint = engine.account.fingerprint
         recoveryFile = nil
+        let waiting = try InvitationListing(reading: engine)
+        (invitations, requests) = (waiting.invitations, waiting.requests)
         let isOffline =
             isAway || problems.contains { ["rootOffline", "rootForeign", "folderOffline"].contains($0.code) }
         state =
@@ -59,6 +61,8 @@ extension StatusReport {
             "pendingApply": .integer(Int64(pending.apply)), "pendingRequests": .integer(Int64(pending.requests)),
             "isSettling": .bool(isSettling),
             "problems": .array(problems.map { .object($0.json) }), "shares": .array(shares.map { .object($0.json) }),
+            "invitations": .array(invitations.map { .object($0.json) }),
+            "requests": .array(requests.map { .object($0.json) }),
             "account": .string(account), "fingerprint": .string(fingerprint),
             "daemon": daemon.map { .integer(Int64($0)) } ?? .null,
             "recoveryFile": recoveryFile.map(JSONValue.string) ?? .null,
@@ -88,6 +92,15 @@ extension StatusReport {
         for problem in problems {
             result.append("problem: " + (problem.path.map { "\($0): " } ?? "") + problem.message)
             result.append("  hint: \(problem.remedy)")
+        }
+        for entry in invitations {
+            result.append(
+                "invitation: '\(entry.title)' from \(entry.label) (\(entry.fingerprint)): shoebox accept \(entry.zone.prefix(12))"
+            )
+        }
+        for entry in requests {
+            result.append(
+                "\(entry.label) (\(entry.fingerprint)) asks to be admitted to '\(entry.title)': shoebox share requests")
         }
         if recoveryFile != nil {
             result.append(

@@ -34,6 +34,10 @@ public struct StatusReport: Sendable {
     public var fingerprint: String
     /// The daemon's process; nil if none runs.
     public var daemon: Int32?
+    /// Invitations that wait for an answer.
+    public var invitations: [InvitationListing.Entry] = []
+    /// People who ask to be admitted to own shares.
+    public var requests: [InvitationListing.Entry] = []
     /// Whether the exported recovery file is still where it was made, and nowhere else as far as is known.
     public var recoveryFile: String?
 

@@ -170,7 +170,7 @@ package nonisolated struct WireLetterHeader: Sendable {
 
   package var device: Data = Data()
 
-  /// invitation, declined, left, request, denied
+  /// invitation, withdrawn, declined, request, denied
   package var kind: String = String()
 
   package var zone: Data = Data()
