@@ -208,7 +208,8 @@ extension Engine {
     }
 
     private func baseEntry(_ row: BaseRow, _ scope: ApplyScope) -> BaseEntry? {
-        guard let path = scope.basePaths[row.id] else { return nil }
+        // Where something parked came from may be gone by now; where it goes is known.
+        guard let path = scope.basePaths[row.id] ?? (row.isParked ? RelativePath([row.name]) : nil) else { return nil }
         return BaseEntry(
             id: row.id, parent: row.parent, path: path, kind: row.kind, stamp: row.stamp,
             contentHash: row.contentHash, twins: row.twins)
@@ -262,12 +263,18 @@ extension Engine {
         // Files that were written aside: their intents are stored at once, then all go to their places.
         var aside: [(operation: FileOperation, write: PreparedWrite)] = []
         var asideBytes: UInt64 = 0
+        // Directories that this very plan made or moved are as they should be, whatever the base says of their paths.
+        var placed: Set<RelativePath> = []
 
         func note(_ operation: FileOperation, _ result: ApplyOutcome) throws {
             let id = operation.record
             switch result {
             case .done(let stamp):
                 done.append((operation, stamp))
+                switch operation {
+                case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path): placed.insert(path)
+                default: break
+                }
                 try followWithSidecar(operation, root: root)
                 for code in ["notApplied", "contentMissing", "contentDamaged", "diskFull", "notInShare"] {
                     try clearProblem(code, path: operation.path.map { display($0, root) })
@@ -308,8 +315,16 @@ extension Engine {
             guard !failed.contains(id) else { continue }
             if let path = operation.path, !operation.isRemoval {
                 let parent = path.parent
-                if knownParents[parent] == nil { knownParents[parent] = try isParentKnown(path, root) }
-                guard knownParents[parent] == true else {
+                let isPlaced = parent.names.indices.contains {
+                    placed.contains(RelativePath(Array(parent.names[...$0])))
+                }
+                if !isPlaced, knownParents[parent] == nil {
+                    do { knownParents[parent] = try isParentKnown(path, root) } catch let error as FileError {
+                        log("not applied yet: \(error)")
+                        knownParents[parent] = false
+                    }
+                }
+                guard isPlaced || knownParents[parent] == true else {
                     failed.insert(id)
                     later[.init(root: root, path: parent.parent)] = world.uptimeMilliseconds()
                     continue

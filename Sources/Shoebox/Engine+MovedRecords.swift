@@ -64,14 +64,19 @@ extension Engine {
     func awaitedMoves(of rows: [RecordRow]) throws -> Set<RecordID> {
         try store.read { db in
             var result: Set<RecordID> = []
-            for row in rows where !row.isLive && row.type.hasContent {
+            for row in rows where !row.isLive && row.type.hasPlace {
                 // Where others' photos went is not for this account to know.
                 guard zones[row.id.zone]?.row.isMine == true, !(try db.zonesOfMoves(of: row.id.name)).isEmpty,
                     try db.base(row.id) != nil, let zone = try db.state(of: row.id)?.movedTo
                 else { continue }
-                if try zones[zone] == nil || db.record(RecordID(zone: zone, name: row.id.name)) == nil {
+                guard zones[zone] != nil else {
                     result.insert(row.id)
+                    continue
                 }
+                guard try db.record(RecordID(zone: zone, name: row.id.name)) == nil else { continue }
+                // A folder that became a share as a whole has no record there.
+                if row.type == .folder, try isSharedFolder(row.id, as: zone, placements(db), db) { continue }
+                result.insert(row.id)
             }
             return result
         }

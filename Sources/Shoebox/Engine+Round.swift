@@ -111,6 +111,7 @@ extension Engine {
             try announceStanding()
             try finishReturns()
             try joinFromPlacements()
+            try uniteTwinShares()
             try finishStopped()
             try exchangeLetters()
             // Heads that now name what was fetched, and controls that were written.

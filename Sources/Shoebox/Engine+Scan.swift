@@ -65,6 +65,7 @@ extension Engine {
             return outcome
         }
         try recover(root)
+        if root == .shared { try resumeOffered() }
         var scan = RootScan(engine: self, root: root, author: author)
         try scan.run(directories: directories, outcome: &outcome)
         if directories == nil { try noteIdentity(of: root) }
@@ -86,6 +87,8 @@ private struct RootScan {
     var gone: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
     var listedAll: Set<RelativePath> = []
     var isRecursive = false
+    /// Folders that a file took the place of, with the path they had: what was in them is gone with them.
+    var replacedFolders: [(row: BaseRow, path: RelativePath)] = []
     /// Paths, as people know them, of which something is still wrong.
     var troubled: Set<String> = []
     /// Folders of tag files that were seen, with their zones.
@@ -248,6 +251,7 @@ private struct RootScan {
                     if isRecursive { worklist.append((entryPath, child.folder)) }
                 } else {
                     let known = try row(entry.name, child)
+                    if let known, try waitsForReplaced(known, by: entry, in: path, outcome: &outcome) { continue }
                     if let known, known.kind == .folder, try isElsewhere(known, at: entryPath) { continue }
                     listing.candidates.append(entry)
                     if let known {
@@ -280,8 +284,13 @@ private struct RootScan {
                         continue
                     }
                 }
+                let known = try row(entry.name, child)
+                if let known, try waitsForReplaced(known, by: entry, in: path, outcome: &outcome) { continue }
                 listing.candidates.append(entry)
-                if let known = try row(entry.name, child) { listing.changed.append(known) }
+                if let known {
+                    listing.changed.append(known)
+                    if known.kind == .folder { replacedFolders.append((known, path.appending(entry.name))) }
+                }
             case .symbolicLink, .other:
                 // What was known here is neither changed nor deleted: an album may have been moved to another disk.
                 troubled.insert(engine.display(path.appending(entry.name), root))
@@ -302,6 +311,36 @@ private struct RootScan {
             candidateCount += listing.candidates.count
             pending.append(listing)
         }
+    }
+
+    /// Whether a file stands where a folder was, or a folder where a file was, and has not for long. Until it is as sure as
+    /// a deletion that the former is gone, and did not turn up elsewhere, neither is taken.
+    private mutating func waitsForReplaced(
+        _ known: BaseRow, by entry: DirectoryEntry, in directory: RelativePath, outcome: inout ScanOutcome
+    ) throws -> Bool {
+        guard (known.kind == .folder) != (entry.kind == .directory) else {
+            engine.replaced[known.id] = nil
+            return false
+        }
+        let since = engine.replaced[known.id] ?? now
+        engine.replaced[known.id] = since
+        let isForeign = engine.zones[known.id.zone]?.row.isMine == false
+        let wait = isForeign ? engine.settings.foreignDeletionMilliseconds : engine.settings.deletionMilliseconds
+        guard now < since + wait else {
+            if known.kind == .folder {
+                // As many deletions at once as any others.
+                var batch = ScanBatch()
+                try addSubtree(of: known, at: directory.appending(known.name), to: &batch)
+                guard try batch.base.isEmpty || engine.allowsDeletions(of: batch.base.count, root: root) else {
+                    return true
+                }
+            }
+            engine.replaced[known.id] = nil
+            return false
+        }
+        outcome.again(at: since + wait)
+        engine.later[.init(root: root, path: directory)] = since + wait
+        return true
     }
 
     /// Whether what stands in a known folder's place is on another disk than the folder was, and has nothing of what was
@@ -355,6 +394,7 @@ private struct RootScan {
         defer {
             pending = []
             candidateCount = 0
+            replacedFolders = []
         }
         guard !pending.isEmpty else { return }
         var batch = ScanBatch()
@@ -362,6 +402,9 @@ private struct RootScan {
             batch.listed.insert(listing.path)
             try addAncestors(of: listing.path, to: &batch)
             for row in listing.changed { addBase(row, at: listing.path.appending(row.name), to: &batch) }
+            for (row, path) in replacedFolders where path.parent == listing.path {
+                try addSubtree(of: row, at: path, to: &batch)
+            }
             for entry in listing.candidates { try add(entry, in: listing.path, to: &batch, outcome: &outcome) }
         }
         // One read for all: where each of them may come from.
@@ -487,8 +530,12 @@ private struct RootScan {
             let path = parentPath.appending(row.name)
             guard batch.local[path] == nil else { continue }
             let entry: DirectoryEntry?
-            do { entry = try files.entry(at: path) } catch { continue }
-            if let entry {
+            do { entry = try files.entry(at: path) } catch {
+                // A file stands where one of its folders was.
+                guard error.code == .unexpectedKind else { continue }
+                entry = nil
+            }
+            if let entry, (entry.kind == .directory) == (row.kind == .folder) {
                 // Still there and the same: it can be copied from, and is not moved. Changed: it speaks for itself later.
                 guard entry.kind == (row.kind == .file ? .file : .directory), entry.stamp.isUnchanged(from: row.stamp)
                 else { continue }

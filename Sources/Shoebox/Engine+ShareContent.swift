@@ -238,13 +238,15 @@ extension Engine {
                     base.vector = try db.state(of: homeFolder)?.vector ?? [:]
                 } else {
                     // Values travel with their dots, so what was shown of the record there is what is shown here.
-                    base.id = RecordID(zone: privateZone, name: base.id.name)
+                    let home = try db.state(of: base.id)?.movedTo ?? privateZone
+                    base.id = RecordID(zone: home, name: base.id.name)
+                    if try db.base(base.id) != nil { continue }
                 }
                 if base.parent.zone == zone.id {
-                    base.parent =
-                        base.parent.isZoneRoot ? homeFolder : RecordID(zone: privateZone, name: base.parent.name)
+                    let folder = try db.state(of: base.parent)?.movedTo ?? privateZone
+                    base.parent = base.parent.isZoneRoot ? homeFolder : RecordID(zone: folder, name: base.parent.name)
                 }
-                base.twins = base.twins.map { RecordID(zone: privateZone, name: $0.name) }
+                base.twins = base.twins.map { RecordID(zone: base.id.zone, name: $0.name) }
                 try db.setBase(base)
             }
             try removePlacement(mountPlacement, writer: &writer)
@@ -261,8 +263,10 @@ extension Engine {
         // Named by the zone, so that two devices of the owner that both bring it home make one folder.
         let fresh = RecordName(zone.id.digest.high)
         let state = try placement.flatMap { try db.state(of: $0.id) }
-        let isFolderShare = state?[.root]?.boolean == true
-        let id = RecordID(zone: privateZone, name: state?[.photo]?.reference ?? fresh)
+        let shared = state?[.photo]?.reference
+        let isUnited = try shared.map { try self.isUnited(zone.id, folder: $0, placements(db), db) } ?? false
+        let isFolderShare = state?[.root]?.boolean == true && !isUnited
+        let id = RecordID(zone: privateZone, name: isFolderShare ? shared ?? fresh : fresh)
         let name = placement?.name ?? FileName(safe: zone.control.title)
         let parent: Value = placement?.parent.map { .reference($0) } ?? .null
         let existing = try db.state(of: id)?.vector ?? [:]

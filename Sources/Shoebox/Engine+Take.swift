@@ -52,6 +52,34 @@ extension Engine {
 }
 
 extension Engine {
+    /// Takes back the offer to leave a share whose folder is there again, the same one with all that was in it: it was
+    /// not listed, or its user moved it back.
+    func resumeOffered() throws {
+        for zone in zones.values where !zone.row.isMine && zone.row.state == .leaveOffered {
+            let mount = RecordID(zone: zone.id, name: .zoneRoot)
+            let found = try store.read { db -> (BaseRow, RelativePath, [FileName])? in
+                guard let row = try db.base(mount), let path = try db.basePath(of: mount, top: [top(.shared)]) else {
+                    return nil
+                }
+                return (row, path, try db.baseChildren(of: mount, root: .shared).map(\.name))
+            }
+            guard let (row, path, names) = found, let entry = try? files(.shared).entry(at: path),
+                entry.kind == .directory, entry.stamp.isSameFile(as: row.stamp),
+                let listed = try? Set(files(.shared).list(path).map(\.name)), listed.isSuperset(of: names)
+            else { continue }
+            try store.write { db in
+                guard var row = try db.zone(zone.id) else { return }
+                row.state = .active
+                try db.setZone(row)
+                try db.markAllDirty(in: zone.id)
+                try db.markLayoutDirty()
+            }
+            missing = missing.filter { $0.key.zone != zone.id && $0.key.zone != .none }
+            try clearProblem("leaveOffered", zone: zone.id)
+            try reloadZones()
+        }
+    }
+
     /// Notes that the folder of somebody else's share is gone as a whole: nothing of it is deleted, and its user is asked.
     func offerLeave(_ zone: ZoneID, _ db: Database) throws -> Problem? {
         guard var row = try db.zone(zone), row.state == .active || row.state == .leaveOffered else { return nil }

@@ -30,6 +30,8 @@ public final class Engine {
     var unsettled: [WatchedPath: Unsettled] = [:]
     /// Missing entries and since when (uptime), until they are taken for deletions.
     var missing: [RecordID: UInt64] = [:]
+    /// Entries in whose place something of another kind stands, and since when (uptime).
+    var replaced: [RecordID: UInt64] = [:]
     /// Directories that must be looked at again, at these times (uptime).
     var later: [WatchedPath: UInt64] = [:]
     /// When the zones' head folders were last listed for new replicas (uptime).

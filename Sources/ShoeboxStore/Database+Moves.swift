@@ -50,7 +50,8 @@ extension Database {
     public func rekeyBase(
         _ old: RecordID, to new: RecordID, parent: RecordID? = nil, vector: VersionVector? = nil
     ) throws {
-        guard old != new, var row = try base(old), try base(new) == nil else { return }
+        // What is parked lies under a name made from its record until it is put where it belongs.
+        guard old != new, var row = try base(old), !row.isParked, try base(new) == nil else { return }
         try removeBase(old)
         row.id = new
         if let parent { row.parent = parent }

@@ -65,4 +65,55 @@ import Testing
             #expect(own.contains("sea"), "\(replica.machine.name): \(own)")
         }
     }
+
+    /// Rounds of everybody until deletions are due and all is quiet; the devices show the same.
+    private func finish(_ village: Village, _ alice: Replica, _ second: Replica) throws {
+        for _ in 0..<8 { try village.settle(rounds: 1) }
+        try #require(try village.settle())
+        #expect(treeDifference(second.files(.library), alice.files(.library)) == [])
+        #expect(alice.problems.isEmpty && second.problems.isEmpty, "\(alice.problems) \(second.problems)")
+    }
+
+    @Test(arguments: [false, true])
+    func `a photo that a folder takes the place of is deleted and no more, and back`(isSeenInBetween: Bool) throws {
+        let (village, alice, second) = try twoDevices(["a.jpg": "one", "b.jpg": "two"])
+        try alice.machine.library.delete("a.jpg")
+        if isSeenInBetween { try alice.round() }
+        try alice.machine.library.write("a.jpg/x.jpg", "inside")
+        if isSeenInBetween { try alice.round() }
+        try finish(village, alice, second)
+        #expect(alice.tree(.library) == ["a.jpg/x.jpg": "inside", "b.jpg": "two"])
+        #expect(second.machine.library.tree().values.contains(Array("one".utf8)), "the trash has it")
+        try second.machine.library.delete("a.jpg")
+        if isSeenInBetween { try second.round() }
+        try second.machine.library.write("a.jpg", "again")
+        try finish(village, alice, second)
+        #expect(alice.tree(.library) == ["a.jpg": "again", "b.jpg": "two"])
+        #expect(alice.machine.library.tree().values.contains(Array("inside".utf8)), "the trash has it")
+    }
+
+    @Test func `a photo that was put into a folder of its own name is the same photo`() throws {
+        let (village, alice, second) = try twoDevices(["a.jpg": "one"])
+        _ = alice.request(.rate(path: alice.path("a.jpg"), value: 5))
+        try finish(village, alice, second)
+        try alice.machine.library.move("a.jpg", to: "aside/a.jpg")
+        try alice.machine.library.delete("a.jpg.json")
+        try alice.machine.library.move("aside", to: "a.jpg")
+        try finish(village, alice, second)
+        #expect(second.tree(.library) == ["a.jpg/a.jpg": "one"])
+        #expect(second.sidecar("a.jpg/a.jpg", .library)?.fields.rating == 5)
+        #expect(alice.machine.library.tree().values.filter { $0 == Array("one".utf8) }.count == 1)
+    }
+
+    @Test func `photos that left a folder before a file took its name are the same photos`() throws {
+        let (village, alice, second) = try twoDevices(["Sea/a.jpg": "one", "Sea/b.jpg": "two", "c.jpg": "three"])
+        _ = alice.request(.rate(path: alice.path("Sea/a.jpg"), value: 5))
+        try finish(village, alice, second)
+        try alice.machine.library.move("Sea/a.jpg", to: "a.jpg")
+        try alice.machine.library.delete("Sea")
+        try alice.machine.library.write("Sea", "a file")
+        try finish(village, alice, second)
+        #expect(second.tree(.library) == ["Sea": "a file", "a.jpg": "one", "c.jpg": "three"])
+        #expect(second.sidecar("a.jpg", .library)?.fields.rating == 5)
+    }
 }

@@ -1,10 +1,12 @@
-import Shoebox
+import ShoeboxCloud
 import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxTestSupport
 import Testing
+
+@testable import Shoebox
 
 /// What one device of an owner does to a photo while another one moves it to another zone: by sharing it or the folder it
 /// is in, adding it to a share, taking it out, or stopping the share.
@@ -207,5 +209,76 @@ import Testing
         }
         #expect(changing.isEmpty, "\(changing)")
         #expect(second.machine.library.tree().keys.filter { $0.hasPrefix(".shoebox/trash") }.isEmpty)
+    }
+
+    @Test func `a subfolder that is moved out of a shared folder is moved on the other devices, too`() throws {
+        let (village, alice, second, bob) = try village()
+        try alice.machine.library.write("Trip/Sea/deep.jpg", "deep")
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        try alice.machine.library.move("Trip/Sea", to: "Hill")
+        try finish(village, alice, second)
+        #expect(second.tree(.library)["Hill/deep.jpg"] == "deep")
+        #expect(bob.tree(.shared).keys.sorted() == ["alice/Trip/a.jpg", "alice/Trip/b.jpg"])
+    }
+
+    @Test func `a folder that two devices share at once is one share in the end, with everybody in it`() throws {
+        var (village, alice, second, bob) = try village()
+        let (carolIdentity, _) = try Identity.create(
+            label: "carol", deviceLabel: "carol", nowMilliseconds: 1_700_000_000_000,
+            randomBytes: { [UInt8](repeating: 7, count: $0) })
+        let carol = try Replica(machine: village.world.addMachine("carol"), label: "carol", identity: carolIdentity)
+        try carol.setUp()
+        village.replicas.append(carol)
+        try share(["Trip"], village, alice, bob)
+        let made = second.request(
+            .shareCreate(paths: [second.path("Trip")], title: "Tour", publicPermission: "none", isSealed: true))
+        try #require(made.code == 0, "\(made)")
+        try #require(second.request(.invite(share: "Tour", accounts: ["carol"], permission: "readWrite")).code == 0)
+        try #require(carol.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try settle(village, [carol])
+        try bob.machine.shared.write("alice/Trip/bob.jpg", "of bob")
+        try carol.machine.shared.write("alice/Tour/carol.jpg", "of carol")
+        // What a participant has not published when their share ends stays with them.
+        try settle(village, [bob, carol])
+        for _ in 0..<60 { try village.settle(rounds: 1) }
+        try #require(try village.settle())
+        for other in [bob, carol] { _ = other.request(.acceptAllPending) }
+        for _ in 0..<60 { try village.settle(rounds: 1) }
+        try #require(try village.settle())
+        #expect(treeDifference(second.files(.library), alice.files(.library)) == [])
+        let inside = ["a.jpg": "aaa", "b.jpg": "bbb", "bob.jpg": "of bob", "carol.jpg": "of carol"]
+        var library = ["Home/c.jpg": "ccc"]
+        for (name, text) in inside { library["Trip/\(name)"] = text }
+        #expect(alice.tree(.library) == library)
+        let shares = alice.engine.zones.values.filter { $0.row.kind == .share && $0.row.state == .active }
+        #expect(shares.count == 1)
+        let title = shares.first?.control.title ?? ""
+        for other in [bob, carol] {
+            #expect(
+                other.tree(.shared)
+                    == Dictionary(uniqueKeysWithValues: inside.map { ("alice/\(title)/\($0.key)", $0.value) }),
+                "\(other.label)")
+        }
+    }
+
+    @Test func `a photo that two devices share at once is in one share in the end, with the edits of both`() throws {
+        let (village, alice, second, bob) = try village()
+        try share(["Trip/a.jpg", "Home/c.jpg"], village, alice, bob)
+        #expect(alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "late")).code == 0)
+        let made = second.request(
+            .shareCreate(
+                paths: [second.path("Trip/a.jpg"), second.path("Trip/b.jpg")], title: "Other", publicPermission: "none",
+                isSealed: true))
+        try #require(made.code == 0, "\(made)")
+        try edit("Trip/a.jpg", second)
+        try finish(village, alice, second)
+        let homes = try alice.store.read { db in
+            try alice.engine.zones.keys.filter { zone in
+                try db.files(in: zone).contains { $0.name == FileName("a.jpg") }
+            }
+        }
+        #expect(homes.count == 1)
+        #expect(alice.tree(.library) == ["Trip/a.jpg": "edited", "Trip/b.jpg": "bbb", "Home/c.jpg": "ccc"])
     }
 }

@@ -1,0 +1,94 @@
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+extension Engine {
+    /// Makes one share of several that devices of this account made of one folder without knowing of each other: the one
+    /// with the smallest zone id stays, with everything and everybody of the others, and those are stopped.
+    ///
+    /// Every device does it that sees them; each step can be repeated.
+    func uniteTwinShares() throws {
+        for (first, others) in try twinShares() {
+            for other in others {
+                guard let one = zones[first], let two = zones[other] else { continue }
+                try takeOverParticipants(of: two, into: one)
+                try takeOverContent(of: two, into: one)
+                guard let present = zones[other] else { continue }
+                try changeControl(of: present) { $0.isStopped = true }
+                log("'\(two.control.title)' was shared by two devices at once: it is one share now")
+            }
+        }
+    }
+
+    /// Own shares of one folder: the one that stays, and the others.
+    private func twinShares() throws -> [(ZoneID, [ZoneID])] {
+        let shares = zones.values.filter {
+            $0.row.isMine && $0.row.kind == .share && $0.row.state == .active && !$0.control.isStopped
+        }
+        guard shares.count > 1 else { return [] }
+        return try store.read { db in
+            let placements = try placements(db)
+            var groups: [RecordName: [ZoneID]] = [:]
+            for zone in shares {
+                guard let placement = placements.zones[zone.id], placement.isLocated,
+                    let folder = try db.state(of: placement.id)?[.photo]?.reference
+                else { continue }
+                groups[folder, default: []].append(zone.id)
+            }
+            return groups.values.filter { $0.count > 1 }.map { group in
+                let sorted = group.sorted()
+                return (sorted[0], Array(sorted.dropFirst()))
+            }.sorted { $0.0 < $1.0 }
+        }
+    }
+
+    /// Invites whoever takes part in one share to another; who is in both keeps what they may do there.
+    private func takeOverParticipants(of other: ZoneInfo, into zone: ZoneInfo) throws {
+        let missing = other.control.participants.values.filter { participant in
+            participant.status != .removed && participant.permission != .none
+                && zone.control.participants[participant.account] == nil
+        }
+        guard !missing.isEmpty else { return }
+        var positions: [AccountID: [ReplicaID: Position]] = [:]
+        for participant in missing { positions[participant.account] = try heads(of: participant.account, in: zone.id) }
+        try changeControl(of: zone) { control in
+            for participant in missing where control.participants[participant.account] == nil {
+                var fresh = Participant(
+                    account: participant.account, label: participant.label, permission: .none, status: .removed,
+                    generation: 0)
+                fresh.inviteAgain(participant.permission, after: positions[participant.account] ?? [:])
+                control.participants[participant.account] = fresh
+            }
+        }
+    }
+
+    /// Moves what is only in one share to another.
+    private func takeOverContent(of other: ZoneInfo, into zone: ZoneInfo) throws {
+        let rows: [RecordRow] = try store.read { db in
+            try db.folders(in: other.id).filter(\.isLive) + db.files(in: other.id)
+        }
+        guard !rows.isEmpty else { return }
+        _ = try followMoves(rows)
+        try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "move")
+            for row in rows where try db.record(row.id)?.isLive == true {
+                try moveRecord(row.id, to: zone.id, parent: nil, name: nil, shown: [:], writer: &writer)
+            }
+            try writer.finish()
+        }
+    }
+
+    /// Whether another share is shown in place of the folder that a share was made of.
+    func isUnited(_ zone: ZoneID, folder: RecordName, _ placements: Placements, _ db: Database) throws -> Bool {
+        try placements.zones.contains { other, placement in
+            guard other != zone, zones[other]?.row.isMine == true, zones[other]?.control.isStopped == false,
+                placement.isLocated
+            else { return false }
+            return try db.state(of: placement.id)?[.photo]?.reference == folder
+        }
+    }
+}
