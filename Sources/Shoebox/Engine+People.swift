@@ -301,6 +301,9 @@ extension Engine {
     func finishStopped() throws {
         for zone in zones.values
         where zone.row.isMine && zone.row.kind == .share && zone.row.state == .active && zone.control.isStopped {
+            if let other = try store.read({ db in try unitedWith(zone.id, db) }), let one = zones[other] {
+                try takeOverContent(of: zone, into: one)
+            }
             try bringHome(zone)
             try pushAll()
             try store.write { db in

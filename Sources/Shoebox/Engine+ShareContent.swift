@@ -264,7 +264,7 @@ extension Engine {
         let fresh = RecordName(zone.id.digest.high)
         let state = try placement.flatMap { try db.state(of: $0.id) }
         let shared = state?[.photo]?.reference
-        let isUnited = try shared.map { try self.isUnited(zone.id, folder: $0, placements(db), db) } ?? false
+        let isUnited = try unitedWith(zone.id, db) != nil
         let isFolderShare = state?[.root]?.boolean == true && !isUnited
         let id = RecordID(zone: privateZone, name: isFolderShare ? shared ?? fresh : fresh)
         let name = placement?.name ?? FileName(safe: zone.control.title)

@@ -14,7 +14,9 @@ extension Engine {
     func uniteTwinShares() throws {
         for (first, others) in try twinShares() {
             for other in others {
-                guard let one = zones[first], let two = zones[other] else { continue }
+                replicasListed[other] = nil
+                try fetch(other)
+                guard let one = zones[first], let two = zones[other], !two.control.isStopped else { continue }
                 try takeOverParticipants(of: two, into: one)
                 try takeOverContent(of: two, into: one)
                 guard let present = zones[other] else { continue }
@@ -67,7 +69,7 @@ extension Engine {
     }
 
     /// Moves what is only in one share to another.
-    private func takeOverContent(of other: ZoneInfo, into zone: ZoneInfo) throws {
+    func takeOverContent(of other: ZoneInfo, into zone: ZoneInfo) throws {
         let rows: [RecordRow] = try store.read { db in
             try db.folders(in: other.id).filter(\.isLive) + db.files(in: other.id)
         }
@@ -82,13 +84,19 @@ extension Engine {
         }
     }
 
-    /// Whether another share is shown in place of the folder that a share was made of.
-    func isUnited(_ zone: ZoneID, folder: RecordName, _ placements: Placements, _ db: Database) throws -> Bool {
-        try placements.zones.contains { other, placement in
-            guard other != zone, zones[other]?.row.isMine == true, zones[other]?.control.isStopped == false,
-                placement.isLocated
-            else { return false }
-            return try db.state(of: placement.id)?[.photo]?.reference == folder
+    /// The share that stays of those that were made of one folder at once, for one that was stopped because of that: the
+    /// folder went to both. Nil for any other.
+    func unitedWith(_ zone: ZoneID, _ db: Database) throws -> ZoneID? {
+        let placements = try placements(db)
+        for (other, placement) in placements.zones.sorted(by: { $0.key < $1.key }) {
+            guard other != zone, let info = zones[other], info.row.isMine, info.row.state == .active,
+                !info.control.isStopped, placement.isLocated,
+                let folder = try db.state(of: placement.id)?[.photo]?.reference,
+                let state = try db.state(of: RecordID(zone: placement.id.zone, name: folder)),
+                state.marks.contains(where: { $0.destination == zone })
+            else { continue }
+            return other
         }
+        return nil
     }
 }

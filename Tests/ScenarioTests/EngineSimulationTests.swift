@@ -54,6 +54,8 @@ import Testing
             (.unmounts, 2),  // a folder took the place of an unpublished photo: its deletion was forgotten
             (.everything, 222),  // a rename from another device took over the stamp of an edit that was not yet seen
             (.everything, 238),  // a sidecar whose reading failed once became a photo
+            (.everything, 405),  // a share's folder was not listed for a while: the offer to leave stayed
+            (.everything, 425),  // a folder was moved out of a shared one: a parked file lost its way
         ] as [(Weather, UInt64)])
     func `a seed that failed passes`(weather: Weather, seed: UInt64) {
         #expect(Simulation.failures(of: script(seed, weather), setup: EngineSimulationSetup.make()) == [])
