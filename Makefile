@@ -2,7 +2,7 @@
 
 SWIFT ?= swift
 
-.PHONY: help deps build run test bench format lint fixtures simulate test-kills
+.PHONY: help deps build run test bench format lint fixtures simulate test-kills test-mounts test-sanitize
 
 help:
 	@echo "make run          install what is needed, build, and show two people sharing photos"
@@ -12,6 +12,8 @@ help:
 	@echo "make bench        measure beside cp and rsync (BENCH_SCALE=0.01 for a short form)"
 	@echo "make simulate     run only the seeded simulations"
 	@echo "make test-kills   kill -9 real processes at random moments (KILLS=1000 SEED=n)"
+	@echo "make test-mounts  the scenario over real mounts (MOUNTS=\"plain sshfs glusterfs moosefs bindfs\"; needs root)"
+	@echo "make test-sanitize   the tests under the thread and address sanitizers"
 	@echo "make lint         check format and fixtures       make format    format the sources"
 	@echo "make fixtures     make fixtures/photos again"
 
@@ -31,6 +33,12 @@ test: deps
 
 test-kills: build
 	@python3 Tests/Processes/kills.py
+
+test-mounts: build
+	@python3 Tests/Processes/mounts.py
+
+test-sanitize: deps
+	@scripts/sanitize.sh
 
 bench: build
 	@Benchmarks/run.sh

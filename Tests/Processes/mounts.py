@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""The scenario of two people on real mounts, each with a client of its own; prints what each mount's latency is.
+
+For each kind in MOUNTS (default: all that there are) the packages that it needs are installed (as root, on Debian), a
+server and two clients are started on this machine, and ended again. A kind that can't be started is skipped, with the
+reason. Fails if anything that must hold does not.
+"""
+
+import os
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from people import BIN, Failure, Person, difference, photos, wait_for  # noqa: E402
+
+# Kind -> Debian packages.
+KINDS = {
+    "plain": [],
+    "bindfs": ["bindfs"],
+    "sshfs": ["sshfs", "openssh-server"],
+    "glusterfs": ["glusterfs-server", "glusterfs-client"],
+    "moosefs": ["moosefs-master", "moosefs-chunkserver", "moosefs-client", "iproute2"],
+}
+PROBES = int(os.environ.get("PROBES", "7"))
+
+
+class Skipped(Exception):
+    """A kind that can't be had here."""
+
+
+def install(packages):
+    missing = [package for package in packages if subprocess.run(
+        ["dpkg", "-s", package], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0]
+    if not missing:
+        return
+    if not shutil.which("apt-get"):
+        raise Skipped(f"{' '.join(missing)} cannot be installed: there is no apt-get")
+    # No server is started by its package: each test starts its own.
+    done = subprocess.run(
+        ["apt-get", "install", "-y", "--no-install-recommends", *missing], capture_output=True, text=True,
+        env=dict(os.environ, DEBIAN_FRONTEND="noninteractive", RUNLEVEL="1"))
+    if done.returncode != 0:
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines() or ["no reason given"]
+        raise Skipped(f"{' '.join(missing)} cannot be installed: {lines[-1]}")
+
+
+class Mount:
+    """Two clients of one storage."""
+
+    def __init__(self, kind, directory):
+        self.kind, self.directory = kind, directory
+
+    def start(self):
+        done = subprocess.run(
+            [os.path.join(HERE, "mounts", f"start-{self.kind}.sh"), self.directory], capture_output=True, text=True,
+            timeout=240)
+        if done.returncode == 77:
+            raise Skipped(done.stderr.strip().splitlines()[-1])
+        if done.returncode != 0:
+            raise Skipped(f"it did not start: {done.stderr.strip()}")
+
+    def has(self, hook):
+        return os.access(os.path.join(self.directory, "run", f"hook-{hook}"), os.X_OK)
+
+    def call(self, hook):
+        done = subprocess.run(
+            [os.path.join(self.directory, "run", f"hook-{hook}")], capture_output=True, text=True, timeout=240)
+        if done.returncode != 0:
+            raise Failure(f"{hook} of {self.kind} failed: {done.stderr.strip()}")
+
+    def stop(self):
+        subprocess.run([os.path.join(HERE, "mounts", "stop.sh"), self.directory], timeout=240)
+
+    def answers(self):
+        """Whether both clients reach the server, asked by processes that may hang."""
+        for client in ("A", "B"):
+            probe = subprocess.Popen(
+                ["stat", os.path.join(self.directory, client, "cloud", "container.json")], stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL)
+            try:
+                if probe.wait(5) != 0:
+                    return False
+            except subprocess.TimeoutExpired:
+                probe.kill()
+                return False
+        return True
+
+
+def put(path, content):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+class Scenario:
+    """Alice behind client A, Bob behind client B."""
+
+    def __init__(self, mount, base):
+        self.mount, self.base = mount, base
+        self.random = random.Random(11)
+        self.expected = {}
+        self.latencies = []
+
+    def set_up(self):
+        clients = [os.path.join(self.mount.directory, client) for client in ("A", "B")]
+        settings = {"deleteDelayMilliseconds": 500}
+        cloud = os.path.join(clients[0], "cloud")
+        os.makedirs(cloud, exist_ok=True)
+        self.alice = Person(self.base, "alice", cloud, settings)
+        other = os.path.join(clients[1], "cloud")
+        wait_for("the container shows at the other client", lambda: os.path.exists(
+            os.path.join(other, "container.json")), 120, 0.5)
+        self.bob = Person(self.base, "bob", other, settings)
+        self.people = [self.alice, self.bob]
+
+    def start(self):
+        for person in self.people:
+            person.start_daemon()
+
+    def check(self, what, seconds=180):
+        def of_bob():
+            return {f"alice/Summer/{path}": content for path, content in self.expected.items()}
+
+        wait_for(f"{what}: Alice's folder", lambda: difference(
+            self.expected, photos(os.path.join(self.alice.library, "Summer"))), seconds, 0.1)
+        wait_for(f"{what}: Bob's folder", lambda: difference(of_bob(), photos(self.bob.shared)), seconds, 0.1)
+        for person in self.people:
+            wait_for(f"{what}: {person.name} is in sync", person.is_in_sync, seconds, 0.5)
+        for person, expected, root in (
+            (self.alice, self.expected, os.path.join(self.alice.library, "Summer")), (self.bob, of_bob(), self.bob.shared),
+        ):
+            answer = difference(expected, photos(root))
+            if answer is not True:
+                raise Failure(f"{what}: {person.name}'s folder changed after being in sync: {answer}")
+
+    def put(self, person, name, size=None):
+        content = self.random.randbytes(size or self.random.choice([300, 40_000, 900_000]))
+        self.expected[name] = content
+        root = os.path.join(self.alice.library, "Summer") if person is self.alice else \
+            os.path.join(self.bob.shared, "alice", "Summer")
+        put(os.path.join(root, name), content)
+        return content
+
+    def share(self):
+        for number in range(20):
+            self.put(self.alice, f"day {number % 3}/{number}.jpg")
+        self.start()
+        wait_for("Alice's photos are taken", self.alice.is_in_sync, 180, 0.3)
+        self.alice.run("share", "create", os.path.join(self.alice.library, "Summer"), "--title", "Summer")
+        wait_for("Alice knows Bob", lambda: self.alice.attempt(
+            "share", "invite", "Summer", "bob", "--permission", "readWrite")[0] == 0, 180, 1)
+        link = self.alice.run("share", "link", "Summer").strip().splitlines()[-1]
+        wait_for("Bob can accept", lambda: self.bob.attempt("accept", link)[0] == 0, 180, 1)
+        self.check("the first mirror")
+
+    def exchange(self):
+        for number in range(5):
+            self.put(self.alice, f"from alice {number}.jpg")
+            self.put(self.bob, f"from bob {number}.jpg")
+        self.check("photos both ways")
+        shared = os.path.join(self.bob.shared, "alice", "Summer")
+        library = os.path.join(self.alice.library, "Summer")
+        self.put(self.bob, "from alice 0.jpg")
+        self.expected["renamed.jpg"] = self.expected.pop("from bob 1.jpg")
+        os.rename(os.path.join(library, "from bob 1.jpg"), os.path.join(library, "renamed.jpg"))
+        del self.expected["from bob 2.jpg"]
+        os.remove(os.path.join(shared, "from bob 2.jpg"))
+        self.check("an edit, a rename and a deletion")
+
+    def tag(self):
+        def has(person, path, word):
+            try:
+                with open(path + ".json") as file:
+                    return word in file.read()
+            except OSError:
+                return False
+
+        mine = os.path.join(self.alice.library, "Summer", "renamed.jpg")
+        his = os.path.join(self.bob.shared, "alice", "Summer", "renamed.jpg")
+        self.bob.run("tag", "add", his, "swim")
+        wait_for("Bob's tag is beside Alice's photo", lambda: has(self.alice, mine, "swim"), 180, 0.2)
+        self.alice.run("tag", "add", mine, "favourite")
+        wait_for("Alice's tag is beside Bob's photo", lambda: has(self.bob, his, "favourite"), 180, 0.2)
+
+    def measure(self):
+        """From the close of a photo at one until it is whole at the other, milliseconds."""
+        for number in range(PROBES):
+            time.sleep(self.random.uniform(0.3, 1.5))
+            writer = self.people[number % 2]
+            name = f"probe {number}.jpg"
+            root = os.path.join(self.bob.shared, "alice", "Summer") if writer is self.alice else \
+                os.path.join(self.alice.library, "Summer")
+            content = self.put(writer, name, 100_000)
+            start = time.monotonic()
+
+            def is_whole():
+                try:
+                    with open(os.path.join(root, name), "rb") as file:
+                        return file.read() == content
+                except OSError:
+                    return False
+
+            wait_for(f"{name} is at the other", is_whole, 120, 0.005)
+            self.latencies.append((time.monotonic() - start) * 1000)
+
+    def status_answers(self, what):
+        for person in self.people:
+            start = time.monotonic()
+            person.status()
+            seconds = time.monotonic() - start
+            if seconds > 10:
+                raise Failure(f"{what}: {person.name}'s status took {seconds:.0f} s")
+
+    def lose_server(self):
+        """The server dies while both go on working, and comes back."""
+        self.mount.call("server-down")
+        for number in range(3):
+            self.put(self.alice, f"while down, alice {number}.jpg")
+            self.put(self.bob, f"while down, bob {number}.jpg")
+        time.sleep(3)
+        self.status_answers("with the server down")
+        self.mount.call("server-up")
+        # A client whose server died may be dead for good; then whoever looks after the machine mounts again.
+        end = time.monotonic() + 30
+        while not self.mount.answers() and time.monotonic() < end:
+            time.sleep(0.5)
+        if not self.mount.answers():
+            self.mount.call("remount")
+        wait_for("the mount answers again", self.mount.answers, 60, 0.5)
+        self.check("the server was killed and restarted", 240)
+
+    def freeze_server(self):
+        """The server hangs: status answers, daemons stop and start, and go on when it is back."""
+        self.mount.call("server-freeze")
+        try:
+            self.put(self.alice, "while frozen, alice.jpg")
+            self.put(self.bob, "while frozen, bob.jpg")
+            time.sleep(3)
+            self.status_answers("with the server frozen")
+            for person in self.people:
+                person.stop_daemon(60)
+            self.start()
+            time.sleep(1)
+            self.status_answers("after a start with the server frozen")
+        finally:
+            self.mount.call("server-thaw")
+        wait_for("the mount answers again", self.mount.answers, 120, 0.5)
+        self.check("the server hung for a while", 240)
+
+    def lose_brick(self):
+        self.mount.call("brick-down")
+        self.put(self.alice, "without a brick, alice.jpg")
+        self.put(self.bob, "without a brick, bob.jpg")
+        self.check("one brick was killed", 240)
+        self.mount.call("brick-up")
+        self.put(self.alice, "with the brick, alice.jpg")
+        self.check("the brick came back", 240)
+
+    def run(self):
+        self.set_up()
+        try:
+            self.share()
+            self.exchange()
+            self.tag()
+            self.measure()
+            self.check("the probes")
+            if self.mount.has("brick-down"):
+                self.lose_brick()
+            if self.mount.has("server-freeze"):
+                self.freeze_server()
+            if self.mount.has("server-down"):
+                self.lose_server()
+        finally:
+            for person in self.people:
+                if sys.exc_info()[0] is None:
+                    person.stop_daemon(60)
+                elif person.daemon is not None:
+                    person.daemon.send_signal(signal.SIGKILL)
+                    person.daemon.wait()
+
+
+def main():
+    kinds = os.environ.get("MOUNTS", " ".join(KINDS)).split()
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        print(f"shoebox: MOUNTS knows {' '.join(KINDS)}, not {' '.join(unknown)}", file=sys.stderr)
+        return 64
+    if not os.access(os.path.join(BIN, "shoebox"), os.X_OK):
+        print(f"shoebox: there is no {BIN}/shoebox; run 'make build'", file=sys.stderr)
+        return 1
+    if os.geteuid() != 0:
+        print("skipped: mounting needs root")
+        return 0
+    # Whatever ends this, servers and mounts go with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    failed = 0
+    for kind in kinds:
+        base = tempfile.mkdtemp(prefix=f"shoebox-mount-{kind}-")
+        mount = Mount(kind, os.path.join(base, "mount"))
+        keeps = False
+        try:
+            install(KINDS[kind])
+            mount.start()
+            started = time.monotonic()
+            scenario = Scenario(mount, os.path.join(base, "people"))
+            scenario.run()
+            times = sorted(scenario.latencies)
+            print(
+                f"{kind}: all well in {time.monotonic() - started:.0f} s; closed here to whole there: median "
+                f"{statistics.median(times):.0f} ms, longest {times[-1]:.0f} ms of {len(times)}", flush=True)
+        except Skipped as reason:
+            print(f"{kind}: skipped: {reason}", flush=True)
+        except (Failure, subprocess.TimeoutExpired, OSError) as failure:
+            failed += 1
+            keeps = True
+            print(f"{kind}: FAILED: {failure}", flush=True)
+        finally:
+            mount.stop()
+            if keeps:
+                print(f"hint: what the people had is still in {base}", file=sys.stderr)
+            else:
+                shutil.rmtree(base, ignore_errors=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
