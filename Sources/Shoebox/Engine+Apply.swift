@@ -36,7 +36,7 @@ extension Engine {
     /// settings say, from a position on. What is in one folder comes together.
     public func apply(_ root: RootKind, after position: DirtyPosition? = nil) throws -> ApplyOutcomes {
         var outcome = ApplyOutcomes()
-        guard privateZone != nil, try checkRoot(root) else { return outcome }
+        guard privateZone != nil, try !foldersToRebuild().contains(root), try checkRoot(root) else { return outcome }
         let shown = zonesShown(root).map(\.id)
         try recover(root)
         try spreadTagChanges()

@@ -56,6 +56,7 @@ extension Engine {
                 var keyring = ZoneKeyring()
                 let current = try folder.currentControl(identity: identity, keyring: &keyring)
                 guard current.control.kind == .privateZone else { continue }
+                try beginRebuild()
                 _ = try join(id, fingerprint: nil)
                 return
             } catch let error as CloudError where error.code != .offline { continue }

@@ -92,6 +92,10 @@ extension Engine {
         case .deviceRetired(let devices):
             try finishRetiring(devices.compactMap { Digest32(hex: $0).map(DeviceID.init) })
         case .confirmDeletions: try confirmDeletions()
+        case .restoreVersion(let path, let version): try restoreVersion(path, version: version)
+        case .undo(let token): try undo(token)
+        case .resolveConflict(let path, let field, let choice):
+            try resolveConflict(path, field: field, choice: choice)
         case .repair(let zones, let assets, let files): try repair(zones: zones, assets: assets, files: files)
         case .recreateContainer: try recreateContainer()
         case .restoreTrash(let paths): try restoreFromTrash(paths)

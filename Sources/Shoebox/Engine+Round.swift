@@ -44,6 +44,7 @@ extension Engine {
         try finishWithdrawals()
         try makeOwedCopies()
         outcome.requests = try performRequests()
+        try rebuildFirst(&outcome, reachesContainer: reachesContainer)
         try scanRoots(extent, &outcome)
         if reachesContainer { try exchange(&outcome) }
         for root in RootKind.allCases { try applyAll(root, &outcome) }
@@ -73,6 +74,18 @@ extension Engine {
                 position = applied.next
             } while position != nil
             if operations == 0 { return }
+        }
+    }
+
+    /// Compares folders that were never compared with the container, once it has been read, and then looks at all in them.
+    private func rebuildFirst(_ outcome: inout RoundOutcome, reachesContainer: Bool) throws {
+        let waiting = try foldersToRebuild()
+        guard !waiting.isEmpty, reachesContainer else { return }
+        try exchange(&outcome)
+        for root in waiting.subtracting(try foldersToRebuild()) {
+            let result = try scan(root, author: "scan")
+            outcome.taken += result.changes
+            if let again = result.lookAgain { outcome.lookAgain = min(outcome.lookAgain ?? .max, again) }
         }
     }
 
@@ -111,6 +124,7 @@ extension Engine {
             try announceStanding()
             try finishReturns()
             try joinFromPlacements()
+            try rebuild()
             try uniteTwinShares()
             try finishStopped()
             try exchangeLetters()

@@ -64,6 +64,7 @@ extension Engine {
             outcome.isOffline = true
             return outcome
         }
+        guard try !foldersToRebuild().contains(root) else { return outcome }
         try recover(root)
         if root == .shared { try resumeOffered() }
         var scan = RootScan(engine: self, root: root, author: author)

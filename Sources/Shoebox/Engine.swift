@@ -74,6 +74,8 @@ public final class Engine {
     var trashSources: [Digest32: WatchedPath] = [:]
     /// When the trash of a watched folder was last looked through (uptime).
     var trashTidied: [RootKind: UInt64] = [:]
+    /// Watched folders that were not compared with the container yet; nil before the database was asked.
+    var rebuilding: Set<RootKind>?
     /// Keys of the problems that are noted at present.
     var openProblems: Set<String> = []
     /// Whether the account's chain was read and published since the process started.

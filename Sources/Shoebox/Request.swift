@@ -103,6 +103,13 @@ public enum Request: Sendable, Codable {
     case repair(zones: [String], assets: [DamagedAsset], files: [PathReference])
     /// Makes the container anew, under its old id, where it is gone as a whole.
     case recreateContainer
+    /// Gives a photo an earlier content, by its number in the list of versions or the start of its hash; with nil brings
+    /// back a deleted one, or the content that the record has.
+    case restoreVersion(path: PathReference, version: String?)
+    /// Takes back what a transaction of the history changed.
+    case undo(token: Int64)
+    /// Decides between values that were written at once: 0 for the one that shows, else the number of another one.
+    case resolveConflict(path: PathReference, field: String, choice: Int)
     /// Brings back what is in the trash from these paths, or from below them; everything for none.
     case restoreTrash(paths: [PathReference])
     /// Brings back the folder of a share that was deleted as a whole.

@@ -23,7 +23,8 @@ struct ShoeboxTool: ParsableCommand {
             ShowCommand.self, ShareCommand.self, AcceptCommand.self, DeclineCommand.self, TagCommand.self,
             RateCommand.self,
             CaptionCommand.self, HistoryCommand.self, ConflictsCommand.self, TrashCommand.self, RestoreCommand.self,
-            AccountCommand.self, DeviceCommand.self, InspectCommand.self, VerifyCommand.self,
+            AccountCommand.self, DeviceCommand.self, InspectCommand.self, VerifyCommand.self, DoctorCommand.self,
+            UndoCommand.self,
         ])
 
     static func main() {

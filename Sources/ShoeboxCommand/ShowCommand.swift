@@ -31,5 +31,5 @@ struct ShowCommand: ToolCommand {
 
 extension ConflictDescription {
     /// As a list for people shows it.
-    var line: String { "\(path ?? id.name.description): \(field) is '\(shown)'; \(author) wrote '\(other)'" }
+    var line: String { "\(path ?? id.name.description): \(field) is '\(shown)'; \(number): \(author) wrote '\(other)'" }
 }

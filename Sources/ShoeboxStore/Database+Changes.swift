@@ -94,6 +94,14 @@ extension Database {
             .fetchPayloads(self, [zone.data, record.data])
     }
 
+    /// All changes of a record, those that do not count too, in order of arrival.
+    public func storedChanges(of id: RecordID) throws -> [StoredChange] {
+        try Row.fetchAll(
+            self, sql: "SELECT * FROM change WHERE zone = ? AND record = ? ORDER BY id",
+            arguments: [id.zone.data, id.name.data]
+        ).map(StoredChange.init)
+    }
+
     /// The merged state of a record; nil if nothing is known of it.
     public func state(of id: RecordID) throws -> RecordState? {
         RecordState(try changes(of: id.name, in: id.zone))

@@ -261,6 +261,25 @@ extension Database {
         ).map(RecordRow.init)
     }
 
+    /// The files of a zone that are no more.
+    public func deletedFiles(in zone: ZoneID) throws -> [RecordRow] {
+        try Row.fetchAll(
+            self, sql: "SELECT * FROM record WHERE zone = ? AND live = 0 AND type IN ('Photo', 'File')",
+            arguments: [zone.data]
+        ).map(RecordRow.init)
+    }
+
+    /// The files that are no more and had a name in a folder.
+    public func deletedFiles(named name: FileName, in zone: ZoneID, parent: RecordName?) throws -> [RecordID] {
+        try Row.fetchAll(
+            self,
+            sql: """
+                SELECT zone, record FROM record
+                WHERE zone = ?1 AND parent IS ?2 AND name = ?3 AND live = 0 AND type IN ('Photo', 'File')
+                """, arguments: [zone.data, parent?.data, name.data]
+        ).map { RecordID(zone: try $0.zoneID("zone"), name: try $0.recordName("record")) }
+    }
+
     /// All live files of a zone.
     public func files(in zone: ZoneID) throws -> [RecordRow] {
         try Row.fetchAll(

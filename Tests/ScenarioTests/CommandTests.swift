@@ -207,7 +207,7 @@ struct CommandTests {
         let help = try alice.must("--help").output
         for command in [
             "init", "run", "sync", "status", "list", "show", "accept", "rate", "caption", "history", "conflicts",
-            "restore", "inspect",
+            "restore", "inspect", "undo", "verify", "doctor",
         ] {
             #expect(help.contains("  \(command) "), "\(command)")
             #expect(try alice.must(command, "--help").output.contains("Example:"), "\(command)")

@@ -15,6 +15,10 @@ public struct HistoryEntry: Sendable {
         public var action: String
         /// The fields that were set, with their new values; contents by size and hash.
         public var fields: [(key: String, value: String)]
+        /// What those fields showed before, as far as was known then; none for a field that was not set.
+        public var former: [String: String]
+        /// When it was written, milliseconds since 1970, by its author's clock.
+        public var writtenMilliseconds: UInt64
         /// Whose change it is.
         public var account: String
         /// Whether it counts: `pending`, `accepted` or `refused`.
@@ -43,6 +47,11 @@ public struct HistoryEntry: Sendable {
                         "type": .string(item.type.rawValue), "action": .string(item.action),
                         "fields": .object(
                             JSONObject(item.fields.map { JSONObject.Member($0.key, .string($0.value)) })),
+                        "former": .object(
+                            JSONObject(
+                                item.former.sorted { $0.key < $1.key }.map {
+                                    JSONObject.Member($0.key, .string($0.value))
+                                })), "written": StatusText.json(time: item.writtenMilliseconds),
                         "account": .string(item.account), "standing": .string(item.standing),
                         "isDerived": .bool(item.isDerived),
                     ])
@@ -64,6 +73,7 @@ extension TreeListing {
                 }
             }
             var result: [HistoryEntry] = []
+            let former = try formerValues(of: stored, db)
             for change in stored {
                 if result.last?.token != change.token {
                     let row = try Row.fetchOne(
@@ -74,13 +84,34 @@ extension TreeListing {
                             token: change.token, timeMilliseconds: UInt64(bitPattern: (row?["time"] as Int64?) ?? 0),
                             author: row?["author"] ?? "", items: []))
                 }
-                result[result.count - 1].items.append(item(change))
+                result[result.count - 1].items.append(item(change, former: former[change.id] ?? [:]))
             }
             return result
         }
     }
 
-    private func item(_ stored: StoredChange) -> HistoryEntry.Item {
+    /// What the fields that each change sets showed when it arrived, by the change's row.
+    private func formerValues(of stored: [StoredChange], _ db: Database) throws -> [Int64: [String: String]] {
+        var result: [Int64: [String: String]] = [:]
+        let wanted = Set(stored.map(\.id))
+        let records = Set(stored.map { RecordID(zone: $0.zone, name: $0.change.record) })
+        for record in records {
+            var state: RecordState?
+            for change in try db.storedChanges(of: record) {
+                if wanted.contains(change.id), case .set(let fields) = change.change.action, let state {
+                    var values: [String: String] = [:]
+                    for key in fields.keys { values[key.rawValue] = state[key]?.displayText }
+                    result[change.id] = values
+                }
+                guard change.standing.counts else { continue }
+                if state == nil { state = RecordState(name: record.name, type: change.change.type) }
+                state?.merge(change.change)
+            }
+        }
+        return result
+    }
+
+    private func item(_ stored: StoredChange, former: [String: String]) -> HistoryEntry.Item {
         let control = engine.zones[stored.zone]?.control
         var fields: [(key: String, value: String)] = []
         let action: String
@@ -99,7 +130,7 @@ extension TreeListing {
             }
         return HistoryEntry.Item(
             record: RecordID(zone: stored.zone, name: stored.change.record), type: stored.change.type, action: action,
-            fields: fields,
+            fields: fields, former: former, writtenMilliseconds: stored.change.timestamp.wallMilliseconds,
             account: control.map { engine.name(of: stored.change.author, in: $0) } ?? stored.change.author.fingerprint,
             standing: standing, isDerived: stored.change.isDerived)
     }

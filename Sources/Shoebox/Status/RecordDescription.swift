@@ -50,6 +50,8 @@ public struct ConflictDescription: Sendable {
     public var shown: String
     /// The value that does not.
     public var other: String
+    /// Its number among the values of the field that do not show, from 1.
+    public var number: Int
     /// Who wrote the other value.
     public var author: String
     /// When, milliseconds since 1970, by the author's clock.
@@ -60,7 +62,8 @@ public struct ConflictDescription: Sendable {
         [
             "path": path.map(JSONValue.string) ?? .null, "record": .string(id.name.description),
             "zone": .string(id.zone.description), "field": .string(field), "shown": .string(shown),
-            "other": .string(other), "author": .string(author), "time": StatusText.json(time: timeMilliseconds),
+            "other": .string(other), "number": .integer(Int64(number)), "author": .string(author),
+            "time": StatusText.json(time: timeMilliseconds),
         ]
     }
 }
@@ -127,10 +130,10 @@ extension Engine {
         guard let state = try db.state(of: id) else { return [] }
         let control = zones[id.zone]?.control
         return state.fields.sorted { $0.key < $1.key }.flatMap { key, field in
-            field.losers.map { loser in
+            field.losers.enumerated().map { index, loser in
                 ConflictDescription(
                     path: path, id: id, field: key.rawValue, shown: field.winner?.value.displayText ?? "",
-                    other: loser.value.displayText,
+                    other: loser.value.displayText, number: index + 1,
                     author: control.map { name(of: loser.author, in: $0) } ?? loser.author.fingerprint,
                     timeMilliseconds: loser.timestamp.wallMilliseconds)
             }

@@ -1,0 +1,173 @@
+import Foundation
+import Glibc
+public import ShoeboxModel
+public import ShoeboxWorld
+
+/// Measures the mount that a container lies on, from a process of its own that is left behind when the mount hangs, and
+/// what this machine gives to the watcher.
+public struct Doctor {
+    /// The directory to try out.
+    public var directory: String
+    /// The same directory by another client; nil for the same path.
+    public var second: String?
+    /// How long all of it may take.
+    public var deadlineMilliseconds: UInt64 = 180_000
+    /// How long news are waited for.
+    public var patienceMilliseconds: UInt64 = 10_000
+    /// How much is written to measure the speed.
+    public var megabytes = 32
+
+    /// An examination of a directory.
+    public init(directory: String, second: String? = nil) {
+        self.directory = directory
+        self.second = second
+    }
+
+    /// What was found.
+    public struct Findings: Sendable {
+        /// The results, in the order of the steps.
+        public var results: [ProbeResult] = []
+        /// The step that did not end in time; nil if all did.
+        public var hung: String?
+        /// Whether a container works there.
+        public var isGood: Bool { hung == nil && !results.contains { $0.verdict == .bad } }
+
+        /// As `--json` prints it.
+        public var json: JSONObject {
+            [
+                "results": .array(
+                    results.map { result in
+                        .object([
+                            "name": .string(result.name), "text": .string(result.text),
+                            "value": result.value.map { .number(JSONNumber(UInt64(max(0, $0.rounded())))) } ?? .null,
+                            "unit": .string(result.unit), "verdict": .string(result.verdict.rawValue),
+                            "advice": .string(result.advice),
+                        ])
+                    }), "hung": hung.map(JSONValue.string) ?? .null, "isGood": .bool(isGood),
+            ]
+        }
+
+        /// As a person reads it.
+        public var lines: [String] {
+            var lines: [String] = []
+            for result in results {
+                let mark =
+                    switch result.verdict {
+                    case .good: "ok  "
+                    case .slow: "slow"
+                    case .bad: "BAD "
+                    case .note: "note"
+                    }
+                lines.append("\(mark)  \(result.text)")
+                if !result.advice.isEmpty { lines.append("      hint: \(result.advice)") }
+            }
+            if let hung { lines.append("BAD   '\(hung)' did not end in time: the mount hangs") }
+            return lines
+        }
+    }
+
+    /// A message of the process that does it.
+    private enum Message: Codable {
+        case begin(String)
+        case result(ProbeResult)
+        case end
+    }
+
+    /// What the process that is started for it does: prints one line for each step and result.
+    public func probe() {
+        var probe = MountProbe(writer: directory, reader: second)
+        probe.patienceMilliseconds = patienceMilliseconds
+        probe.bytes = max(1, megabytes) << 20
+        func say(_ message: Message) {
+            guard let line = try? JSONEncoder().encode(message) else { return }
+            FileHandle.standardOutput.write(line + Data("\n".utf8))
+        }
+        probe.run(begin: { say(.begin($0)) }, report: { say(.result($0)) })
+        say(.end)
+    }
+
+    /// Starts that process, and gathers what it says until the time is up.
+    ///
+    /// - Parameter executable: this program; it is called with `arguments`.
+    public func run(executable: String, arguments: [String]) throws -> Findings {
+        var findings = Findings()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: executable)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        // The process may never end; nothing of it is waited for.
+        try process.run()
+        // A process that is left behind must not keep the end of the pipe open for itself alone.
+        try? pipe.fileHandleForWriting.close()
+        let file = pipe.fileHandleForReading.fileDescriptor
+        let end = LiveWorld.uptimeMilliseconds() + deadlineMilliseconds
+        var text: [UInt8] = []
+        var step: String? = "start"
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let now = LiveWorld.uptimeMilliseconds()
+            guard now < end else { break }
+            var wanted = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+            guard poll(&wanted, 1, Int32(clamping: end - now)) > 0 else { continue }
+            let count = read(file, &buffer, buffer.count)
+            if count <= 0 { break }
+            text += buffer.prefix(count)
+            while let line = text.firstIndex(of: UInt8(ascii: "\n")) {
+                if let message = try? JSONDecoder().decode(Message.self, from: Data(text[..<line])) {
+                    switch message {
+                    case .begin(let name): step = name
+                    case .result(let result): findings.results.append(result)
+                    case .end: step = nil
+                    }
+                }
+                text.removeSubrange(...line)
+            }
+            if step == nil { break }
+        }
+        findings.hung = step
+        if step != nil { kill(process.processIdentifier, SIGKILL) }
+        return findings
+    }
+}
+
+extension Doctor {
+    /// What the kernel gives to the watcher, against how many directories there are.
+    ///
+    /// - Parameter roots: the watched folders.
+    public static func inotify(roots: [String]) -> [ProbeResult] {
+        func limit(_ name: String) -> Int? {
+            let path = "/proc/sys/fs/inotify/" + name
+            guard let data = FileManager.default.contents(atPath: path) else { return nil }
+            return Int(String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        guard let watches = limit("max_user_watches"), let instances = limit("max_user_instances") else {
+            return [
+                ProbeResult(
+                    "inotify", "this kernel has no inotify", .slow,
+                    advice: "Changes are found by looking, once a minute.")
+            ]
+        }
+        var directories = 0
+        for root in roots {
+            let found = FileManager.default.enumerator(
+                at: URL(fileURLWithPath: root), includingPropertiesForKeys: [.isDirectoryKey])
+            while directories < 200_000, let url = found?.nextObject() as? URL {
+                if (try? url.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) == true { directories += 1 }
+            }
+        }
+        let isEnough = directories * 2 < watches
+        return [
+            ProbeResult(
+                "inotify",
+                "\(directories) directories are watched; the user may watch \(watches), by \(instances) programs",
+                value: Double(watches), unit: "watches", isEnough ? .good : .slow,
+                advice: isEnough
+                    ? ""
+                    : "Raise it: 'sysctl fs.inotify.max_user_watches=\(max(524_288, directories * 4))', and in /etc/sysctl.d for good."
+            )
+        ]
+    }
+}

@@ -1,0 +1,155 @@
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// A device of an account that exists already, set up over folders that may have files: a second device, or the first one
+/// after its state directory was lost. What the folders show is first compared with what the container knows, so that
+/// nothing is taken for new that is known, and nothing that was deleted for everybody comes back.
+extension Engine {
+    private var rebuildKey: String { "rebuild" }
+
+    /// Notes that the folders were not compared yet.
+    func beginRebuild() throws {
+        let text = RootKind.allCases.map { String($0.rawValue) }.joined(separator: ",")
+        try store.write { db in try db.setMetaText(rebuildKey, text) }
+        rebuilding = nil
+    }
+
+    /// The watched folders that must not be scanned or written yet.
+    func foldersToRebuild() throws -> Set<RootKind> {
+        if let rebuilding { return rebuilding }
+        let found = try readFoldersToRebuild()
+        rebuilding = found
+        return found
+    }
+
+    private func readFoldersToRebuild() throws -> Set<RootKind> {
+        let text = try store.read { db in try db.metaText(rebuildKey) } ?? ""
+        return Set(text.split(separator: ",").compactMap { Int64($0).flatMap(RootKind.init) })
+    }
+
+    /// Reads the container to its end, then compares the folders that are there. Those that are not wait for the next
+    /// round, and all of them while the container is away.
+    func rebuild() throws {
+        var waiting = try foldersToRebuild()
+        guard !waiting.isEmpty else { return }
+        // Shares are found by what the private zone says, and then read.
+        for _ in 0..<100 {
+            let before = zones.count
+            let count = try fetchAll()
+            try joinFromPlacements()
+            if count == 0, zones.count == before { break }
+        }
+        for root in waiting.sorted(by: { $0.rawValue < $1.rawValue }) where try checkRoot(root) {
+            try adoptExisting(root)
+            waiting.remove(root)
+            let text = waiting.isEmpty ? nil : waiting.map { String($0.rawValue) }.sorted().joined(separator: ",")
+            try store.write { db in try db.setMetaText(rebuildKey, text) }
+            rebuilding = waiting
+            log("the \(display(.root, root)) folder was compared with what is known")
+        }
+    }
+
+    /// Notes in the base tree every file and folder that is what the records say; puts away what was deleted.
+    private func adoptExisting(_ root: RootKind) throws {
+        let (layout, known) = try store.read { db -> (Layout, [RecordID: RelativePath]) in
+            let placements = try placements(db)
+            let folders = try placedFolders(root, placements: placements, db)
+            let parents = Set(folders.map(\.id)).union([top(root)])
+            let files = try placedFiles(in: parents, placements: placements, db)
+            let layout = layOut(folders + files, roots: [top(root)])
+            return (layout, paths(of: layout, roots: [top(root): .root]))
+        }
+        var taken: Set<RelativePath> = []
+        for (id, path) in known.sorted(by: { $0.value < $1.value }) {
+            guard let node = layout.nodes[id], let row = try adoptable(node, at: path, root) else { continue }
+            taken.insert(path)
+            guard try store.read({ db in try db.base(id) }) == nil else { continue }
+            try store.write { db in try db.setBase(row) }
+        }
+        try putAwayDeleted(root, known: known, taken: taken)
+    }
+
+    /// What the base says of a node whose place shows just that; nil if it shows something else, or nothing.
+    private func adoptable(_ node: LayoutNode, at path: RelativePath, _ root: RootKind) throws -> BaseRow? {
+        guard let name = path.last, let entry = try files(root).entry(at: path),
+            entry.kind == (node.kind == .folder ? .directory : .file)
+        else { return nil }
+        var stamp = entry.stamp
+        if node.kind == .file {
+            guard let found = try contentHash(path, root), found.hash == node.contentHash else { return nil }
+            stamp = found.stamp
+        }
+        let vector = try store.read { db in try db.state(of: node.id) }?.vector ?? [:]
+        return BaseRow(
+            root: root, id: node.id, parent: node.parent, name: name, kind: node.kind, stamp: stamp,
+            contentHash: node.kind == .file ? node.contentHash : nil, vector: vector, twins: node.twins)
+    }
+
+    private func contentHash(_ path: RelativePath, _ root: RootKind) throws -> (hash: Digest32, stamp: FileStamp)? {
+        do { return try ContentHasher.hash(path, files(root)) } catch {
+            log("not compared: \(error)")
+            return nil
+        }
+    }
+
+    /// Files whose record was deleted, with the bytes that it had, go to the trash; the folders that they leave empty go.
+    /// Anything else is the user's, and the scan takes it as new.
+    private func putAwayDeleted(
+        _ root: RootKind, known: [RecordID: RelativePath], taken: Set<RelativePath>
+    ) throws {
+        let applier = makeApplier(root)
+        var emptied: Set<RelativePath> = []
+        for zone in zonesShown(root) {
+            let mount = RecordID(zone: zone.id, name: .zoneRoot)
+            guard let start = zone.row.kind == .privateZone ? .root : known[mount] else { continue }
+            let (folders, files) = try store.read { db in
+                (try db.folders(in: zone.id), try db.deletedFiles(in: zone.id))
+            }
+            var rows: [RecordName: RecordRow] = [:]
+            for folder in folders { rows[folder.id.name] = folder }
+            for file in files {
+                guard let name = file.name, let hash = file.contentHash,
+                    let parent = path(of: file.parent, below: start, zone: zone, known: known, rows: rows)
+                else { continue }
+                let path = parent.appending(name)
+                guard !taken.contains(path), let entry = try self.files(root).entry(at: path), entry.kind == .file,
+                    entry.stamp.size == file.size, let found = try contentHash(path, root), found.hash == hash
+                else { continue }
+                if case .done = applier.trash(path, expecting: found.stamp, record: file.id) {
+                    var folder = path.parent
+                    while !folder.isRoot, folder != start, !taken.contains(folder), emptied.insert(folder).inserted {
+                        folder = folder.parent
+                    }
+                }
+            }
+        }
+        for path in emptied.sorted(by: { $0.names.count > $1.names.count }) {
+            // One that still holds something of the user's stays.
+            do { try files(root).removeDirectory(path) } catch { log("left as it is: \(error)") }
+        }
+    }
+
+    /// Where a folder is, or was when it was last shown.
+    private func path(
+        of folder: RecordName?, below start: RelativePath, zone: ZoneInfo, known: [RecordID: RelativePath],
+        rows: [RecordName: RecordRow]
+    ) -> RelativePath? {
+        var names: [FileName] = []
+        var current = folder
+        while let name = current, name != zone.row.rootRecord {
+            if let path = known[RecordID(zone: zone.id, name: name)] {
+                return names.reversed().reduce(path) { $0.appending($1) }
+            }
+            guard names.count < 256, let row = rows[name], let own = row.name else { return nil }
+            names.append(own)
+            current = row.parent
+        }
+        return names.reversed().reduce(start) { $0.appending($1) }
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// The state directory is lost, or was out of reach for a long time.
+@Suite struct RebuildTests {
+    /// A new state for a replica's machine and folders, as `init --import --take-over` makes it.
+    private func withoutState(_ replica: Replica) throws -> Replica {
+        let machine = replica.machine
+        machine.restart()
+        let (identity, _) = try replica.identity.makeSecondDevice(
+            deviceLabel: machine.name, nowMilliseconds: machine.world.nowMilliseconds(),
+            randomBytes: machine.world.randomBytes)
+        let fresh = try Replica(machine: machine, label: replica.label, identity: identity)
+        try fresh.engine.setUp(host: machine.name, takeOver: true)
+        return fresh
+    }
+
+    private func records(_ replica: Replica) throws -> [RecordID: String] {
+        try replica.store.read { db in
+            var result: [RecordID: String] = [:]
+            for zone in try db.zones() where zone.state == .active {
+                for row in try db.files(in: zone.id) { result[row.id] = row.name?.description ?? "" }
+            }
+            return result
+        }
+    }
+
+    @Test func `without its state directory a device comes back to the same, and resurrects nothing`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        #expect(
+            party.alice.request(.tag(path: party.alice.path("Summer/a.jpg"), titles: ["Beach"], isMember: true)).code
+                == 0)
+        #expect(
+            party.bob.request(.caption(path: party.bob.path("alice/Summer/a.jpg", .shared), text: "Lake")).code == 0)
+        try party.alice.machine.library.write("Gone/d.jpg", "ddd")
+        try #require(try village.settle())
+        let before = (alice: try records(party.alice), bob: try records(party.bob))
+        let assets = village.assetNames
+        // While Alice has no state, Carol deletes one photo and edits another; Alice changes files, too.
+        let laptop = try village.addDevice(of: party.alice, name: "laptop")
+        try village.settle()
+        let disk = party.alice.machine.library
+        var others = village
+        others.replicas = [party.bob, party.carol, laptop]
+        try party.carol.machine.shared.delete("alice/Summer/deep/b.jpg")
+        try laptop.machine.library.delete("Gone")
+        try others.pass(4)
+        others.world.clock.advance(milliseconds: 40_000)
+        try others.pass(6)
+        try disk.write("Private/new.jpg", "new")
+        try disk.write("Private/c.jpg", "edited while there was no state")
+        let alice = try withoutState(party.alice)
+        let bob = try withoutState(party.bob)
+        village.replicas = [alice, bob, party.carol, laptop]
+        try #require(try village.settle())
+        try village.meet()
+        try #require(try village.settle())
+        for replica in [alice, laptop] {
+            let tree = replica.tree(.library)
+            #expect(tree["Summer/a.jpg"] == "aaa" && tree["Private/new.jpg"] == "new", "\(tree)")
+            #expect(tree["Summer/deep/b.jpg"] == nil && tree["Gone/d.jpg"] == nil, "\(tree)")
+            #expect(Set(tree.values) == ["aaa", "ccc", "new", "edited while there was no state"], "\(tree)")
+        }
+        #expect(bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa"])
+        #expect(party.carol.tree(.shared) == ["alice/Summer/a.jpg": "aaa"])
+        // The same records, none twice, and what was deleted is in the trash.
+        let after = try records(alice)
+        let kept = before.alice.filter { !["b.jpg", "d.jpg"].contains($0.value) }
+        #expect(kept.allSatisfy { after[$0.key] == $0.value }, "\(kept) \(after)")
+        #expect(after.count == kept.count + 2)
+        #expect(try records(bob) == before.bob.filter { $0.value != "b.jpg" })
+        #expect(disk.tree().contains { $0.key.contains("/trash/") && $0.value == Array("ddd".utf8) })
+        #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.tags == ["Beach"])
+        #expect(bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption == "Lake")
+        #expect(village.assetNames.count == assets.count + 2, "nothing that was there is uploaded again")
+        for replica in village.replicas { #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)") }
+    }
+
+    @Test func `a device that was away for a year resurrects nothing and loses nothing of its own`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let laptop = try village.addDevice(of: party.alice, name: "laptop")
+        let album = ["one", "two", "three", "four"]
+        for name in album { try party.alice.machine.library.write("Summer/\(name).jpg", name) }
+        try #require(try village.settle())
+        // The laptop and Bob go away; both work on for a while.
+        var present = village
+        present.replicas = [party.alice, party.carol]
+        try laptop.machine.library.write("Summer/mine.jpg", "laptop's own")
+        try laptop.machine.library.write("Summer/one.jpg", "edited on the laptop")
+        try party.bob.machine.shared.write("alice/Summer/bob.jpg", "bob's own")
+        try party.bob.machine.shared.delete("alice/Summer/four.jpg")
+        for replica in [laptop, party.bob] { try replica.engine.round(.all, reachesContainer: false) }
+        for month in 0..<12 {
+            present.world.clock.advance(milliseconds: 31 * 86_400_000)
+            try party.alice.machine.library.write("Summer/month\(month).jpg", "month \(month)")
+            if month == 2 {
+                for name in ["one", "two"] { try party.alice.machine.library.delete("Summer/\(name).jpg") }
+                try party.carol.machine.shared.write("alice/Summer/three.jpg", "edited by carol")
+            }
+            try present.pass(6)
+            if month > 2 { try party.alice.machine.library.delete("Summer/month\(month - 2).jpg") }
+            try present.pass(4)
+        }
+        #expect(party.alice.tree(.library)["Summer/one.jpg"] == nil)
+        for replica in [laptop, party.bob] { try replica.restart() }
+        try village.meet()
+        village.world.clock.advance(milliseconds: 40_000)
+        try #require(try village.settle(rounds: 120))
+        village.world.clock.advance(milliseconds: 40_000)
+        try #require(try village.settle(rounds: 120))
+        var expected = [
+            "a.jpg": "aaa", "deep/b.jpg": "bbb", "three.jpg": "edited by carol", "mine.jpg": "laptop's own",
+            "bob.jpg": "bob's own", "one.jpg": "edited on the laptop",
+        ]
+        for month in [0, 10, 11] { expected["month\(month).jpg"] = "month \(month)" }
+        party.expectShown(expected)
+        let bobs = Dictionary(uniqueKeysWithValues: expected.map { ("alice/Summer/" + $0.key, $0.value) })
+        #expect(party.bob.tree(.shared) == bobs)
+        #expect(laptop.tree(.library) == party.alice.tree(.library))
+        for replica in village.replicas { #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)") }
+    }
+}
+
+/// The same by the executable.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct RebuildCommandTests {
+    @Test func `a lost state directory comes back with the exported account`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        let bob = try place.person("bob")
+        for name in ["a", "b", "c"] { try alice.drop("photo \(name)", at: alice.library + "/Lake/\(name).jpg") }
+        try alice.drop("private", at: alice.library + "/own.jpg")
+        try alice.must("sync")
+        try alice.must("share", "create", "library/Lake", "--title", "Summer")
+        try alice.must("share", "invite", "Summer", "bob", "--permission", "readWrite")
+        try alice.must("tag", "add", "library/Lake/a.jpg", "beach")
+        let link = try alice.must("share", "link", "Summer").output.trimmingCharacters(in: .whitespacesAndNewlines)
+        try bob.must("accept", link)
+        try bob.must("sync")
+        try alice.must("sync")
+        try alice.must("account", "export", "device")
+        func entries() throws -> [JSONValue] {
+            try alice.must("list", "--json").json["entries"]?.array ?? []
+        }
+        let before = try entries()
+        #expect(before.count == 5)
+        // Gone; meanwhile Bob adds a photo.
+        try FileManager.default.removeItem(atPath: alice.home + "/state")
+        try FileManager.default.removeItem(atPath: alice.config)
+        try bob.drop("from bob", at: bob.shared + "/alice/Summer/bob.jpg")
+        try bob.must("sync")
+        let refused = try alice.initialize(["--import", "device"])
+        #expect(refused.code == 11, "\(refused.errors)")
+        let again = try alice.initialize(["--import", "device", "--take-over"])
+        #expect(again.code == 0, "\(again.errors)")
+        try alice.must("sync")
+        let after = try entries()
+        #expect(after.count == 6)
+        for entry in before { #expect(after.contains(entry), "\(entry)") }
+        #expect(alice.text(alice.library + "/Lake/bob.jpg") == "from bob")
+        try bob.must("sync")
+        let names = try FileManager.default.contentsOfDirectory(atPath: bob.shared + "/alice/Summer").sorted()
+        #expect(names.filter { $0.hasSuffix(".jpg") } == ["a.jpg", "b.jpg", "bob.jpg", "c.jpg"])
+        #expect(try alice.must("verify", "--json").json["faults"]?.array?.isEmpty == true)
+    }
+
+    @Test func `doctor tries out a directory, cleans up, and says what hangs or is missing`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        let result = try alice.run(["doctor", "--megabytes", "1", "--patience", "2", "--json"])
+        #expect(result.code == 0, "\(result.output) \(result.errors)")
+        let names = result.json["results"]?.array?.compactMap { $0.object?["name"]?.text } ?? []
+        for name in [
+            "modes", "write", "openFreshness", "listingFreshness", "appendFreshness", "renameOver", "names", "case",
+            "writeThroughput", "space", "inotify",
+        ] { #expect(names.contains(name), "\(name) in \(names)") }
+        #expect(result.json["expectedLatencyMilliseconds"]?.integer ?? 0 > 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: alice.container).filter { $0.hasPrefix(".tmp") }
+        #expect(left.isEmpty)
+        let nowhere = try alice.run(["doctor", place.path + "/nowhere", "--json"])
+        #expect(nowhere.code == 3, "\(nowhere.output)")
+        #expect(nowhere.json["isGood"]?.bool == false)
+    }
+
+    @Test func `versions, undo and verify by commands`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.drop("first", at: alice.library + "/a.jpg")
+        try alice.must("sync")
+        try alice.drop("second", at: alice.library + "/a.jpg")
+        try alice.must("sync")
+        let versions = try alice.must("restore", "library/a.jpg", "--list", "--json").json["versions"]?.array ?? []
+        #expect(versions.count == 2)
+        try alice.must("restore", "library/a.jpg", "--version", "2")
+        #expect(alice.text(alice.library + "/a.jpg") == "first")
+        try alice.must("caption", "library/a.jpg", "one")
+        try alice.must("caption", "library/a.jpg", "two")
+        let history = try alice.must("history", "--json").json
+        let last = try #require(history["transactions"]?.array?.last?.object)
+        let change = try #require(last["changes"]?.array?.first?.object)
+        #expect(change["fields"]?.object?["caption"]?.text == "two")
+        #expect(change["former"]?.object?["caption"]?.text == "one")
+        #expect(try alice.must("history").output.contains("'one' → 'two'"))
+        try alice.must("undo", String(try #require(last["token"]?.integer)))
+        #expect(try alice.must("show", "library/a.jpg", "--json").json["caption"]?.text == "one")
+        let assets =
+            FileManager.default.enumerator(atPath: alice.container + "/assets")?.compactMap { $0 as? String } ?? []
+        for name in assets where name.contains("-") {
+            try FileManager.default.removeItem(atPath: alice.container + "/assets/" + name)
+        }
+        let broken = try alice.run(["verify", "--json"])
+        #expect(broken.code == 3 && broken.json["faults"]?.array?.isEmpty == false, "\(broken.output)")
+        let mended = try alice.run(["verify", "--repair", "--json"])
+        #expect(mended.code == 0 && mended.json["mended"]?.array?.isEmpty == false, "\(mended.output)\(mended.errors)")
+        #expect(try alice.must("conflicts").output == "no conflicts\n")
+    }
+}

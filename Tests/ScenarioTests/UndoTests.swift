@@ -1,0 +1,156 @@
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import Testing
+
+/// Earlier versions, transactions that are taken back, and decisions between values that were written at once.
+@Suite struct UndoTests {
+    private func lastToken(_ replica: Replica, author: String = "cli") throws -> Int64 {
+        let token = try replica.store.read { db in
+            try db.history(after: 0, limit: 100_000).filter { $0.change.author == replica.identity.account }.last?.token
+        }
+        return try #require(token)
+    }
+
+    @Test func `any earlier content of a photo comes back, for everybody`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "by bob")
+        try #require(try party.village.settle())
+        try party.carol.machine.shared.write("alice/Summer/a.jpg", "by carol")
+        try #require(try party.village.settle())
+        let path = party.alice.path("Summer/a.jpg")
+        let back = party.alice.request(.restoreVersion(path: path, version: "3"))
+        #expect(back.code == 0, "\(back)")
+        try #require(try party.village.settle())
+        party.expectShown()
+        let hash = try party.alice.store.read { db in
+            try db.storedChanges(
+                of: try #require(try db.base(in: party.zone).first { $0.name == FileName("a.jpg") }).id)
+        }.compactMap { change -> Digest32? in
+            guard case .set(let fields) = change.change.action else { return nil }
+            return fields[.content]?.asset?.contentHash
+        }[1]
+        #expect(
+            party.bob.request(
+                .restoreVersion(path: party.bob.path("alice/Summer/a.jpg", .shared), version: hash.description)
+            ).code == 0)
+        try #require(try party.village.settle())
+        party.expectShown(["a.jpg": "by bob", "deep/b.jpg": "bbb"])
+        #expect(party.alice.request(.restoreVersion(path: path, version: "9")).code == ExitCode.notFound)
+    }
+
+    @Test func `a deleted photo comes back by its path, with its tags`() throws {
+        let party = try Party(bob: "readWrite")
+        let path = party.alice.path("Summer/deep/b.jpg")
+        #expect(party.alice.request(.tag(path: path, titles: ["Beach"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        try party.alice.machine.library.delete("Summer/deep")
+        try #require(try party.village.settle())
+        party.expectShown(["a.jpg": "aaa"])
+        let back = party.alice.request(.restoreVersion(path: path, version: nil))
+        #expect(back.code == 0, "\(back)")
+        try #require(try party.village.settle())
+        party.expectShown()
+        #expect(party.carol.sidecar("alice/Summer/deep/b.jpg", .shared)?.fields.tags == ["Beach"])
+        #expect(
+            party.alice.request(.restoreVersion(path: party.alice.path("Summer/never.jpg"), version: nil)).code
+                == ExitCode.notFound)
+    }
+
+    @Test func `a transaction is taken back, as far as nobody went on from it`() throws {
+        let party = try Party(bob: "readWrite")
+        let path = party.alice.path("Summer/a.jpg")
+        #expect(party.alice.request(.caption(path: path, text: "first")).code == 0)
+        #expect(party.alice.request(.caption(path: path, text: "second")).code == 0)
+        try #require(try party.village.settle())
+        let second = try lastToken(party.alice)
+        #expect(party.alice.request(.undo(token: second)).code == 0)
+        try #require(try party.village.settle())
+        #expect(party.bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption == "first")
+        // Undoing the undoing.
+        #expect(party.alice.request(.undo(token: try lastToken(party.alice))).code == 0)
+        try #require(try party.village.settle())
+        #expect(party.bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption == "second")
+        // Bob has gone on from it.
+        let bobs = party.bob.path("alice/Summer/a.jpg", .shared)
+        #expect(party.bob.request(.caption(path: bobs, text: "bob's")).code == 0)
+        try #require(try party.village.settle())
+        let refused = party.alice.request(.undo(token: second))
+        #expect(refused.code == ExitCode.failed && refused.remedy?.isEmpty == false, "\(refused)")
+        // A mass deletion, by another one: all of it comes back.
+        try party.bob.machine.shared.delete("alice/Summer/a.jpg")
+        try party.bob.machine.shared.delete("alice/Summer/deep/b.jpg")
+        try party.village.pass(4)
+        party.village.world.clock.advance(milliseconds: 40_000)
+        try party.village.pass(6)
+        party.expectShown([:])
+        let deletion = try #require(
+            try party.alice.store.read { db in try db.history(after: 0, limit: 100_000) }
+                .last { $0.change.action == .delete })
+        let undone = party.alice.request(.undo(token: deletion.token))
+        #expect(undone.code == 0, "\(undone)")
+        try #require(try party.village.settle())
+        party.expectShown()
+        #expect(party.bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption == "bob's")
+        #expect(party.alice.request(.undo(token: 1 << 40)).code == ExitCode.notFound)
+    }
+
+    @Test func `adding is taken back by deleting, and only what nobody else has touched`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.alice.machine.library.write("Summer/x.jpg", "xxx")
+        try party.alice.machine.library.write("Summer/y.jpg", "yyy")
+        try #require(try party.village.settle())
+        let token = try lastToken(party.alice)
+        let bobs = party.bob.path("alice/Summer/y.jpg", .shared)
+        #expect(party.bob.request(.caption(path: bobs, text: "mine")).code == 0)
+        try #require(try party.village.settle())
+        let undone = party.alice.request(.undo(token: token))
+        #expect(undone.code == ExitCode.reported, "\(undone)")
+        try #require(try party.village.settle())
+        party.expectShown(Party.content.merging(["y.jpg": "yyy"]) { $1 })
+    }
+
+    @Test func `who may only read takes nothing back`() throws {
+        let party = try Party(bob: "readOnly")
+        let token = try #require(
+            try party.bob.store.read { db in try db.history(after: 0, limit: 100_000) }
+                .last { $0.zone == party.zone && $0.change.type == .photo }?.token)
+        #expect(party.bob.request(.undo(token: token)).code == ExitCode.failed)
+        #expect(
+            party.bob.request(
+                .restoreVersion(path: party.bob.path("alice/Summer/a.jpg", .shared), version: "1")
+            ).code
+                == ExitCode.notPermitted)
+        party.expectShown()
+    }
+
+    @Test(arguments: [0, 1])
+    func `a conflict is decided for everybody`(choice: Int) throws {
+        let party = try Party(bob: "readWrite")
+        #expect(party.alice.request(.caption(path: party.alice.path("Summer/a.jpg"), text: "alice's")).code == 0)
+        let bobs = party.bob.path("alice/Summer/a.jpg", .shared)
+        #expect(party.bob.request(.caption(path: bobs, text: "bob's")).code == 0)
+        try #require(try party.village.settle())
+        let id = try #require(
+            try party.bob.store.read { db in try db.base(in: party.zone) }
+                .first { $0.name == FileName("a.jpg") }?.id)
+        let state = try #require(try party.bob.store.read { db in try db.state(of: id) })
+        let values = [state[.caption]?.text, state.fields[.caption]?.losers.first?.value.text]
+        try #require(Set(values) == ["alice's", "bob's"])
+        let decided = party.bob.request(.resolveConflict(path: bobs, field: "caption", choice: choice))
+        #expect(decided.code == 0, "\(decided)")
+        try #require(try party.village.settle())
+        for (replica, path, root) in [
+            (party.alice, "Summer/a.jpg", RootKind.library), (party.carol, "alice/Summer/a.jpg", .shared),
+        ] {
+            #expect(replica.sidecar(path, root)?.fields.caption == values[choice])
+            #expect(try replica.store.read { db in try db.conflictedRecords() }.isEmpty)
+        }
+        #expect(
+            party.bob.request(.resolveConflict(path: bobs, field: "caption", choice: 0)).code == ExitCode.notFound)
+    }
+}
