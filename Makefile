@@ -2,7 +2,7 @@
 
 SWIFT ?= swift
 
-.PHONY: help deps build run test bench format lint fixtures simulate test-kills test-mounts test-sanitize
+.PHONY: help deps build run test bench format lint fixtures simulate test-kills test-mounts test-sanitize fuzz
 
 help:
 	@echo "make run          install what is needed, build, and show two people sharing photos"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-kills   kill -9 real processes at random moments (KILLS=1000 SEED=n)"
 	@echo "make test-mounts  the scenario over real mounts (MOUNTS=\"plain sshfs glusterfs moosefs bindfs\"; needs root)"
 	@echo "make test-sanitize   the tests under the thread and address sanitizers"
+	@echo "make fuzz         mutated files for every parser (SHOEBOX_FUZZ_RUNS=1000 for a short form)"
 	@echo "make lint         check format and fixtures       make format    format the sources"
 	@echo "make fixtures     make fixtures/photos again"
 
@@ -54,3 +55,6 @@ fixtures:
 
 simulate:
 	@scripts/simulate.sh
+
+fuzz:
+	@scripts/fuzz.sh
