@@ -148,7 +148,9 @@ struct RebuildCommandTests {
         try bob.must("accept", link)
         try bob.must("sync")
         try alice.must("sync")
-        try alice.must("account", "export", "device")
+        let passphrase = alice.home + "/passphrase"
+        try alice.drop("correct horse battery", at: passphrase)
+        try alice.must("account", "export", "device", "--passphrase-file", passphrase)
         func entries() throws -> [JSONValue] {
             try alice.must("list", "--json").json["entries"]?.array ?? []
         }
@@ -159,9 +161,10 @@ struct RebuildCommandTests {
         try FileManager.default.removeItem(atPath: alice.config)
         try bob.drop("from bob", at: bob.shared + "/alice/Summer/bob.jpg")
         try bob.must("sync")
-        let refused = try alice.initialize(["--import", "device"])
+        let refused = try alice.initialize(["--import", "device", "--passphrase-file", passphrase])
         #expect(refused.code == 11, "\(refused.errors)")
-        let again = try alice.initialize(["--import", "device", "--take-over"])
+        let again = try alice.initialize(
+            ["--import", "device", "--passphrase-file", passphrase, "--take-over"])
         #expect(again.code == 0, "\(again.errors)")
         try alice.must("sync")
         let after = try entries()
