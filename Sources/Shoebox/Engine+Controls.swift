@@ -131,7 +131,8 @@ extension Engine {
             (keeps
                 ? "Copies of all its files go to 'Kept from \(zone.control.title)' in your library."
                 : "What you had not yet published goes to 'Kept from \(zone.control.title)' in your library.")
-                + " Ask \(who) if you need access.")
+                + " Ask \(who) if you need access. 'shoebox share leave \(id.description.prefix(12))' takes this message away."
+        )
         do { try withdraw(zone, state: .ended, keepCopy: keeps) } catch is RequestError { return }
     }
 

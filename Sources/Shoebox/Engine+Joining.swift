@@ -242,6 +242,10 @@ extension Engine {
                 ExitCode.notPermitted, "'\(zone.control.title)' is your own share.",
                 "'shoebox share stop' ends it for everyone; you keep the photos.")
         }
+        if zone.row.state == .ended {
+            try clearProblem("ended", zone: zone.id)
+            return Reply(lines: ["'\(zone.control.title)' had ended already; 'shoebox status' says so no more."])
+        }
         if zone.row.state == .left { return Reply(lines: ["You left '\(zone.control.title)' already."]) }
         try withdraw(zone, state: .left, keepCopy: keepCopy)
         return Reply(

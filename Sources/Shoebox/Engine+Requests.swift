@@ -50,8 +50,9 @@ extension Engine {
         case .permission(let share, let account, let permission):
             try setPermission(try zoneNamed(share, for: .changePermission), account, permission)
         case .uninvite(let share, let accounts): try uninvite(try zoneNamed(share, for: .removeParticipant), accounts)
-        case .stop(let share): try stopShare(try zoneNamed(share, mine: true))
-        case .leave(let share, let keepCopy): try leave(try zoneNamed(share, mine: nil), keepCopy: keepCopy)
+        case .stop(let share): try stopShare(try zoneNamed(share, mine: true, isPastFine: true))
+        case .leave(let share, let keepCopy):
+            try leave(try zoneNamed(share, mine: nil, isPastFine: true), keepCopy: keepCopy)
         case .accept(let link): try accept(link: link)
         case .acceptAllPending: try acceptAllPending()
         case .ask(let link): try askToJoin(link: link)
@@ -161,12 +162,20 @@ extension Engine {
     }
 
     /// A share by its id, the start of its id, or its title.
-    func zoneNamed(_ text: String, mine: Bool?) throws -> ZoneInfo {
+    ///
+    /// - Parameter isPastFine: whether the title of a share that was stopped or left is understood too, where no other has it.
+    func zoneNamed(_ text: String, mine: Bool?, isPastFine: Bool = false) throws -> ZoneInfo {
         let shares = zones.values.filter { $0.row.kind == .share }
         let matching = shares.filter { $0.id.description == text }
         let byTitle = shares.filter { $0.control.title == text && $0.row.state != .left && $0.row.state != .ended }
         let byPrefix = text.count >= 6 ? shares.filter { $0.id.description.hasPrefix(text) } : []
-        guard let found = [matching, byTitle, byPrefix].first(where: { !$0.isEmpty }) else {
+        let past = shares.filter {
+            $0.control.title == text && isPastFine && (mine == nil || $0.row.isMine == mine)
+        }
+        // Of several the order is the same each time, so that each is reached in turn as messages about it are taken away.
+        let byPastTitle = past.sorted { hasEnded($0) && !hasEnded($1) || hasEnded($0) == hasEnded($1) && $0.id < $1.id }
+            .prefix(1)
+        guard let found = [matching, byTitle, byPrefix, Array(byPastTitle)].first(where: { !$0.isEmpty }) else {
             throw RequestError(
                 ExitCode.notFound, "There is no share '\(text)'.", "'shoebox share list' shows all shares.")
         }
@@ -183,6 +192,9 @@ extension Engine {
         }
         return zone
     }
+
+    /// Whether the end of a share is still reported.
+    private func hasEnded(_ zone: ZoneInfo) -> Bool { openProblems.contains { $0.hasPrefix("ended|\(zone.id)|") } }
 
     /// Marks a file as showing nothing of its record, so that applying puts the record's content there; what the file
     /// holds now goes to the trash.
