@@ -29,7 +29,7 @@ run: deps build
 
 test: deps
 	$(SWIFT) build
-	$(SWIFT) test
+	@scripts/test.sh
 	KILLS=40 SHOEBOX_BIN=.build/debug python3 Tests/Processes/kills.py
 
 test-kills: build

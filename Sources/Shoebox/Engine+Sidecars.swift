@@ -94,7 +94,7 @@ extension Engine {
                     "Make it readable, or delete it and it is written anew. Until then the last good values stay.")
                 continue
             }
-            switch SidecarDocument.read(bytes) {
+            switch SidecarDocument.read(bytes, wasOurs: true) {
             case .document(let document):
                 try clearProblem("sidecarBroken", path: shown)
                 count += try take(document, entry: entry, of: row, path: shown, author: author)

@@ -36,7 +36,7 @@ struct AcceptCommand: ToolCommand {
             output.result(
                 ["invitations": .array(waiting.map { .object($0.json) })],
                 lines: waiting.isEmpty
-                    ? ["no invitation is waiting"]
+                    ? ["no invitation had arrived at the last look at the cloud folder; 'shoebox sync' looks again"]
                     : waiting.map {
                         "\($0.zone.prefix(12))  \($0.title)  from \($0.label) (\($0.fingerprint))  \($0.permission.rawValue)"
                     })

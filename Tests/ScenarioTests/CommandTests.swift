@@ -3,7 +3,7 @@ import ShoeboxModel
 import Testing
 
 /// The built executable, one command after the other, without a daemon: each runs the engine itself.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized)
 struct CommandTests {
     @Test func `init twice with the same values is fine, and with others says what differs`() throws {
         let place = try CommandPlace()

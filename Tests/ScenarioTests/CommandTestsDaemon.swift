@@ -3,7 +3,7 @@ import ShoeboxModel
 import Testing
 
 /// The daemon as a process, beside commands.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized)
 struct CommandDaemonTests {
     @Test func `a second start says which process runs and ends with 11`() throws {
         let place = try CommandPlace()

@@ -126,14 +126,15 @@ final class CommandPerson {
 
     func status() throws -> JSONObject { try run(["status", "--json"]).json }
 
-    /// Asks again until something is so; fails after half a minute.
+    /// Asks again until something is so; fails after three minutes: a daemon that works has answered by then on any machine.
     func wait(_ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ check: () throws -> Bool) throws {
-        let end = ContinuousClock.now + .seconds(30)
+        let end = ContinuousClock.now + .seconds(180)
         while try !check() {
             guard ContinuousClock.now < end else {
                 let log = FileManager.default.contents(atPath: home + "/daemon.log") ?? Data()
                 Issue.record(
-                    "not within 30 s: \(what)\n\(String(decoding: log, as: UTF8.self))", sourceLocation: sourceLocation)
+                    "not within 180 s: \(what)\n\(String(decoding: log, as: UTF8.self))", sourceLocation: sourceLocation
+                )
                 return
             }
             usleep(20_000)

@@ -65,7 +65,7 @@ import Testing
         try replica.store.read { db in try db.zones() }.filter { $0.kind == .share && $0.state == .active }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Step.allCases)
+    @Test(arguments: Step.allCases)
     func `whenever the process dies, the step is done whole or not at all`(step: Step) throws {
         var number = 0
         while true {

@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Way.allCases)
+    @Test(arguments: Way.allCases)
     func `in each step of a share's life everybody has what the table says, and a step made twice is made once`(
         way: Way
     ) throws {

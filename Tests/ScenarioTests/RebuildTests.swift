@@ -132,7 +132,7 @@ import Testing
 }
 
 /// The same by the executable.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized)
 struct RebuildCommandTests {
     @Test func `a lost state directory comes back with the exported account`() throws {
         let place = try CommandPlace()

@@ -4,7 +4,7 @@ import Testing
 
 /// What the two well-known sharing samples have their readers do by hand on two devices, as commands and files of two
 /// accounts whose daemons run on one container.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized)
 struct SampleWalkThroughTests {
     private func daemons(_ place: CommandPlace) throws -> (CommandPerson, CommandPerson) {
         let people = (try place.person("alice"), try place.person("bob"))

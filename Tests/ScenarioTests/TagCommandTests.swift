@@ -3,7 +3,7 @@ import ShoeboxModel
 import Testing
 
 /// `shoebox tag` as a person uses it.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized)
 struct TagCommandTests {
     @Test func `tags are listed, renamed and deleted by command, each where it is meant`() throws {
         let place = try CommandPlace()

@@ -80,6 +80,15 @@ struct SidecarDocumentTests {
         #expect(SidecarDocument.read(Array(text.utf8)) == .foreign)
     }
 
+    @Test func `a sidecar of ours that lost its head is broken, with line and column`() {
+        guard case .broken(let problem) = SidecarDocument.read(Array("{\n  \"tags\": [".utf8), wasOurs: true) else {
+            Issue.record("not broken")
+            return
+        }
+        #expect(problem.position?.line == 2)
+        #expect(SidecarDocument.read(Array("{\n  \"tags\": [".utf8)) == .foreign)
+    }
+
     @Test func `a newer version is named`() {
         let text = #"{"format":"shoebox.sidecar/2","caption":7}"#
         #expect(SidecarDocument.read(Array(text.utf8)) == .newer(format: "shoebox.sidecar/2"))

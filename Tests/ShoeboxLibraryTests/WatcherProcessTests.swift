@@ -6,7 +6,7 @@ import ShoeboxWorld
 import Testing
 
 /// Against the real program and the real kernel.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized)
 struct WatcherProcessTests {
     let directory: TemporaryDirectory
 
@@ -20,11 +20,11 @@ struct WatcherProcessTests {
         return watcher
     }
 
-    /// Reports, put together until they are what is waited for; what there is when nothing comes for five seconds.
+    /// Reports, put together until they are what is waited for; what there is when nothing comes for a minute.
     private func collect(_ watcher: WatcherProcess, until isEnough: (WatcherReport) -> Bool) -> WatcherReport {
         var all = WatcherReport()
         while !isEnough(all) {
-            let report = watcher.nextDirty(timeoutMilliseconds: 5000)
+            let report = watcher.nextDirty(timeoutMilliseconds: 60_000)
             if report.isEmpty { break }
             all.dirty.merge(report.dirty) { $0.union($1) }
             all.rescan.formUnion(report.rescan)
@@ -176,7 +176,7 @@ struct WatcherProcessTests {
     @Test func `a watcher that can't be started says so`() {
         let watcher = WatcherProcess(roots: [directory.path], executable: "/nonexistent/shoebox-watch")
         defer { watcher.stop() }
-        let report = watcher.nextDirty(timeoutMilliseconds: 5000)
+        let report = watcher.nextDirty(timeoutMilliseconds: 60_000)
         guard case .notRunning = report.problems.first else {
             Issue.record("no problem in \(report)")
             return

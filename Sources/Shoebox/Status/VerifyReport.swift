@@ -104,7 +104,7 @@ public struct VerifyReport: Sendable {
                 + "\(counts.files) files (\(StatusText.size(counts.fileBytes)))")
         if counts.unscanned > 0 { result.append("\(counts.unscanned) files wait for the next scan") }
         if isOffline { result.append("the container is not there: nothing of it was checked") }
-        result.append(faults.isEmpty ? "no faults" : "\(faults.count) faults")
+        result.append(faults.isEmpty ? "no faults" : faults.count == 1 ? "1 fault" : "\(faults.count) faults")
         return result
     }
 }

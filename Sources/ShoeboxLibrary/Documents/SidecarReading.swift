@@ -37,10 +37,13 @@ extension SidecarDocument {
     /// Reads a file that has a sidecar's name. Never traps, whatever the bytes.
     ///
     /// Broken text counts as ours only if `shoebox.sidecar/` is in it, so that another program's broken JSON is no
-    /// problem of ours. Whether the file *was* a sidecar is known to the caller only.
-    public static func read(_ bytes: [UInt8]) -> SidecarReading {
+    /// problem of ours.
+    ///
+    /// - Parameter wasOurs: whether the file is known to have been a sidecar of ours, so that whatever can't be read of it
+    ///   is broken.
+    public static func read(_ bytes: [UInt8], wasOurs: Bool = false) -> SidecarReading {
         guard bytes.count <= bytesMax else {
-            guard mentionsFormat(bytes.prefix(65_536)) else { return .foreign }
+            guard wasOurs || mentionsFormat(bytes.prefix(65_536)) else { return .foreign }
             return .broken(
                 SidecarProblem(
                     message: "it has more than \(bytesMax) bytes",
@@ -50,7 +53,7 @@ extension SidecarDocument {
         do throws(JSONTextError) {
             value = try JSONText.parse(bytes)
         } catch {
-            guard mentionsFormat(bytes[...]) else { return .foreign }
+            guard wasOurs || mentionsFormat(bytes[...]) else { return .foreign }
             return .broken(SidecarProblem(message: error.message, position: error.position, remedy: error.remedy))
         }
         guard let object = value.object, let format = object["format"]?.text, format.hasPrefix("shoebox.sidecar/")

@@ -1,0 +1,16 @@
+#!/bin/bash
+# Runs all tests; when some fail, names them once more at the end, where they are seen. The runner's closing line is last.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+SWIFT=${SWIFT:-swift}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+$SWIFT test "$@" 2>&1 | tee "$log"
+result=${PIPESTATUS[0]}
+if [ "$result" != 0 ]; then
+    echo "failed:"
+    grep -aE -A4 "recorded an issue|: error: |Fatal error|unexpected signal|overload" "$log" | head -100
+    grep -aE "Test run with|Executed " "$log" | tail -1
+fi
+exit "$result"
