@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <signal.h>
@@ -227,6 +228,24 @@ int shoebox_has_writer(int file) {
 }
 
 int shoebox_syncfs(int file) { return syncfs(file) ? -errno : 0; }
+
+void shoebox_start_writing(int file, uint64_t offset, uint64_t count) {
+    // Only a hint: what fails here fails again where it counts.
+    (void)sync_file_range(file, (off64_t)offset, (off64_t)count, SYNC_FILE_RANGE_WRITE);
+}
+
+void shoebox_keep_freed_memory(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 16 << 20);
+    mallopt(M_TRIM_THRESHOLD, 16 << 20);
+#endif
+}
+
+void shoebox_give_back_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 uint64_t shoebox_file_system_type(int file) {
     struct statfs raw;

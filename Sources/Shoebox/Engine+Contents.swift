@@ -72,6 +72,8 @@ extension Engine {
         }
         return FileContent(
             mode: isWritable ? 0o644 : 0o444, modifiedNanoseconds: state?[.modified]?.integer,
+            // What is downloaded is checked on its way.
+            isVerified: source == nil,
             stream: { [self] take in
                 if let source {
                     return try stream(source.file, into: take)

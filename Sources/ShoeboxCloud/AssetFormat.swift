@@ -65,10 +65,10 @@ struct AssetFormat {
     }
 
     /// One frame opened. Fails if any bit, its number, or its being the last is not as it was sealed.
-    func open(_ sealed: [UInt8], number: UInt32, isLast: Bool) throws(CloudError) -> [UInt8] {
+    func open(_ sealed: ArraySlice<UInt8>, number: UInt32, isLast: Bool) throws(CloudError) -> [UInt8] {
         guard sealed.count >= Self.tagCount else { throw .damaged("A frame of an asset is cut short.") }
         do {
-            let split = sealed.count - Self.tagCount
+            let split = sealed.endIndex - Self.tagCount
             let box = try AES.GCM.SealedBox(
                 nonce: nonce(number, isLast: isLast), ciphertext: sealed[..<split], tag: sealed[split...])
             return Array(try AES.GCM.open(box, using: key, authenticating: header))

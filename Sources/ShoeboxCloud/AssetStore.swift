@@ -6,6 +6,8 @@ public import ShoeboxWorld
 /// The container's assets: `assets/<2 digits>/<keyed hash>-<replica>`, sealed contents of files, never changed.
 public struct AssetStore: Sendable {
     private let access: MountAccess
+    /// How many frames are read by one call: 1 MiB of content.
+    private static let framesAtOnce = 8
 
     /// The assets of the container on this mount.
     public init(mount: any Mount) { access = MountAccess(mount: mount) }
@@ -163,19 +165,29 @@ public struct AssetStore: Sendable {
             throw CloudError.damaged("A record claims an asset of \(reference.size) bytes.")
         }
         var hasher = SHA256()
-        var (offset, left) = (UInt64(header.count), reference.size)
-        for number in 0..<frames {
-            let plainCount = Int(min(UInt64(format.frameCount), left))
-            let sealed = try readExactly(path, from: offset, count: plainCount + AssetFormat.tagCount)
-            let plain = try format.open(sealed, number: number, isLast: number == frames - 1)
-            plain.withUnsafeBytes { hasher.update(bufferPointer: $0) }
-            try take(plain)
-            offset += UInt64(sealed.count)
-            left -= UInt64(plainCount)
+        let sealedCount = format.frameCount + AssetFormat.tagCount
+        let count = reference.size + UInt64(frames) * UInt64(AssetFormat.tagCount)
+        var (number, left): (UInt32, UInt64) = (0, count)
+        // One byte more is asked for than there may be: a file that goes on is not the one that was written.
+        try access.read(path, from: UInt64(header.count), count: count + 1, pieceBytes: sealedCount * Self.framesAtOnce)
+        {
+            piece in
+            var rest = piece[...]
+            while left > 0, !rest.isEmpty {
+                let sealed = rest.prefix(Int(min(UInt64(sealedCount), left)))
+                guard sealed.count == sealedCount || UInt64(sealed.count) == left else {
+                    throw CloudError.damaged("An asset is cut short.")
+                }
+                let plain = try format.open(sealed, number: number, isLast: number == frames - 1)
+                plain.withUnsafeBytes { hasher.update(bufferPointer: $0) }
+                try take(plain)
+                rest = rest.dropFirst(sealed.count)
+                left -= UInt64(sealed.count)
+                number += 1
+            }
+            guard rest.isEmpty else { throw CloudError.damaged("An asset has bytes after its last frame.") }
         }
-        guard try access.read(path, from: offset, maxBytes: 1)?.isEmpty ?? true else {
-            throw CloudError.damaged("An asset has bytes after its last frame.")
-        }
+        guard left == 0 else { throw CloudError.damaged("An asset is cut short.") }
         guard Digest32(hasher.finalize()) == reference.contentHash else {
             throw CloudError.damaged("An asset's content is not the one that its record names.")
         }
@@ -186,17 +198,5 @@ public struct AssetStore: Sendable {
         // Its directory is listed once, which cures a negative answer that a network file system remembers.
         _ = try access.list(path.parent)
         return try access.read(path, from: 0, maxBytes: AssetFormat.headerCount)
-    }
-
-    private func readExactly(_ path: MountPath, from offset: UInt64, count: Int) throws(CloudError) -> [UInt8] {
-        var result = try access.read(path, from: offset, maxBytes: count) ?? []
-        while result.count < count {
-            let at = offset + UInt64(result.count)
-            guard let more = try access.read(path, from: at, maxBytes: count - result.count), !more.isEmpty else {
-                throw .damaged("An asset is cut short.")
-            }
-            result += more
-        }
-        return result
     }
 }

@@ -22,6 +22,27 @@ struct MountAccess: Sendable {
         }
     }
 
+    /// Many bytes of a file that is known to exist, in pieces; see `Mount`. An absent file has none.
+    func read(
+        _ path: MountPath, from offset: UInt64, count: UInt64, pieceBytes: Int,
+        into take: (_ piece: [UInt8]) throws -> Void
+    ) throws {
+        // What goes wrong at the taker's side is no error of the mount, though it may be a `FileError` too.
+        var takersError: (any Error)?
+        do {
+            try mount.read(path, from: offset, count: count, pieceBytes: pieceBytes) { piece in
+                do { try take(piece) } catch {
+                    takersError = error
+                    throw error
+                }
+            }
+        } catch {
+            if let takersError { throw takersError }
+            guard let failure = error as? FileError else { throw error }
+            if failure.code != .absent { throw CloudError(failure) }
+        }
+    }
+
     /// The whole of a file that is known to exist. Where it isn't seen, its directory is listed once, which cures a
     /// negative answer that a network file system remembers, and it is tried again; nil means "not yet".
     func readKnown(_ path: MountPath, maxBytes: Int) throws(CloudError) -> [UInt8]? {

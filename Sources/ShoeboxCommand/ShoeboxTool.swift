@@ -30,6 +30,7 @@ struct ShoeboxTool: ParsableCommand {
     static func main() {
         // Before anything else: such a process is to hold nothing.
         if MountHelper.isThisProcess { MountHelper.serve() }
+        ProcessMemory.keepFreed()
         main(nil)
     }
 }

@@ -46,6 +46,12 @@ public protocol Mount: Sendable {
     func list(_ directory: MountPath) throws(FileError) -> [String]
     /// Up to `maxBytes` from an offset of a file that is known to exist; empty at its end. Opens the file anew each time.
     func read(_ path: MountPath, from offset: UInt64, maxBytes: Int) throws(FileError) -> [UInt8]
+    /// Hands on `count` bytes from an offset in pieces of `pieceBytes`, the last one shorter; ends early where the file does.
+    /// An error of `take` ends it and is thrown.
+    func read(
+        _ path: MountPath, from offset: UInt64, count: UInt64, pieceBytes: Int,
+        into take: (_ piece: [UInt8]) throws -> Void
+    ) throws
     /// Makes a file with these bytes under a new name, whole or not at all. `.exists` if the name is known to be taken.
     /// Missing parent directories are made. Durable after `synchronize`.
     func publish(_ path: MountPath, _ bytes: [UInt8]) throws(FileError)
@@ -61,4 +67,28 @@ public protocol Mount: Sendable {
     func makeDirectory(_ path: MountPath) throws(FileError)
     /// Returns when everything published so far is durable.
     func synchronize() throws(FileError)
+}
+
+extension Mount {
+    /// One piece after another.
+    public func read(
+        _ path: MountPath, from offset: UInt64, count: UInt64, pieceBytes: Int,
+        into take: (_ piece: [UInt8]) throws -> Void
+    ) throws {
+        var done: UInt64 = 0
+        while done < count {
+            let (position, overflow) = offset.addingReportingOverflow(done)
+            guard !overflow else { return }
+            let wanted = Int(min(UInt64(pieceBytes), count - done))
+            var piece = try read(path, from: position, maxBytes: wanted)
+            while !piece.isEmpty, piece.count < wanted {
+                let more = try read(path, from: position + UInt64(piece.count), maxBytes: wanted - piece.count)
+                if more.isEmpty { break }
+                piece += more
+            }
+            if !piece.isEmpty { try take(piece) }
+            guard piece.count == wanted else { return }
+            done += UInt64(wanted)
+        }
+    }
 }

@@ -111,6 +111,40 @@ func mountPath(_ text: String) throws -> MountPath { try #require(MountPath(text
     }
 
     @Test(arguments: MountSubject.all)
+    func `many bytes come in pieces of one size, in order, to where they are asked for or the end`(
+        subject: MountSubject
+    ) throws {
+        let fixture = try subject.make()
+        let mount = fixture.mount
+        let name = try mountPath("d/long")
+        let content = (0..<100_003).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+        try mount.publish(name, content)
+        for (count, wanted) in [(UInt64(100_003), content.count - 3), (50, 50), (0, 0), (.max / 2, content.count - 3)] {
+            var pieces: [[UInt8]] = []
+            try mount.read(name, from: 3, count: count, pieceBytes: 1000) { pieces.append($0) }
+            #expect(Array(pieces.joined()) == Array(content[3..<(3 + wanted)]))
+            #expect(pieces.dropLast().allSatisfy { $0.count == 1000 })
+        }
+    }
+
+    @Test(arguments: MountSubject.all)
+    func `who stops taking pieces gets the own error, and the next call its own answer`(subject: MountSubject) throws {
+        let fixture = try subject.make()
+        let mount = fixture.mount
+        let name = try mountPath("d/long")
+        try mount.publish(name, [UInt8](repeating: 7, count: 10_000))
+        #expect(throws: Refusal.self) {
+            try mount.read(name, from: 0, count: 10_000, pieceBytes: 1000) { _ in throw Refusal() }
+        }
+        #expect(try mount.read(name, from: 9_998, maxBytes: 9) == [7, 7])
+        let absent = #expect(throws: FileError.self) {
+            try mount.read(try mountPath("d/none"), from: 0, count: 10_000, pieceBytes: 1000) { _ in }
+        }
+        #expect(absent?.code == .absent)
+        #expect(try mount.list(try mountPath("d")) == ["long"])
+    }
+
+    @Test(arguments: MountSubject.all)
     func `a removed name is gone, and absent is fine`(subject: MountSubject) throws {
         let fixture = try subject.make()
         let name = try mountPath("a/b")

@@ -78,6 +78,15 @@ int shoebox_has_writer(int file);
 // 0 or -errno.
 int shoebox_syncfs(int file);
 
+// Lets the kernel begin to write a range of a file to the disk, without waiting for it; a hint.
+void shoebox_start_writing(int file, uint64_t offset, uint64_t count);
+
+// Buffers of up to 16 MiB are reused from now on. Without this the allocator gives each large one back to the kernel,
+// which clears a fresh page for every 4 KiB of the next one.
+void shoebox_keep_freed_memory(void);
+// Gives what is free now back to the kernel.
+void shoebox_give_back_memory(void);
+
 // The file system's type number as statfs gives it; 0 when it can't be told.
 uint64_t shoebox_file_system_type(int file);
 

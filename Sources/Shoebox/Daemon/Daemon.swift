@@ -139,6 +139,7 @@ public final class Daemon {
         lookAgain = outcome.lookAgain.map { max($0, now + 20) }
         if wasScan, rescanAt != nil { rescanAt = now + 60_000 }
         if outcome.didSomething {
+            ProcessMemory.giveBack()
             log(
                 "taken \(outcome.taken), pushed \(outcome.pushed), fetched \(outcome.fetched), applied \(outcome.applied)"
                     + (outcome.requests > 0 ? ", requests \(outcome.requests)" : ""))

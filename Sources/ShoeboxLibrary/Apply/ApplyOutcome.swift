@@ -59,16 +59,19 @@ public struct FileContent {
     public var mode: UInt16
     /// Modification time, nanoseconds since 1970; nil for now.
     public var modifiedNanoseconds: Int64?
+    /// Whether `stream` fails at its end unless all that it gave has the hash that was asked for.
+    public var isVerified: Bool
     /// Calls its argument with one piece after another, in order, until the end; throws what that throws.
     public var stream: (_ take: ([UInt8]) throws -> Void) throws -> Void
 
     /// Content from its parts.
     public init(
-        mode: UInt16 = 0o644, modifiedNanoseconds: Int64? = nil,
+        mode: UInt16 = 0o644, modifiedNanoseconds: Int64? = nil, isVerified: Bool = false,
         stream: @escaping (_ take: ([UInt8]) throws -> Void) throws -> Void
     ) {
         self.mode = mode
         self.modifiedNanoseconds = modifiedNanoseconds
+        self.isVerified = isVerified
         self.stream = stream
     }
 }

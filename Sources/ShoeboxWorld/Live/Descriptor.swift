@@ -79,6 +79,9 @@ final class Descriptor: Sendable {
         guard failure == 0 else { throw FileError(errno: failure, operation: "write", path: path) }
     }
 
+    /// Lets the kernel begin to write a range to the disk; a hint.
+    func startWriting(from offset: UInt64, count: UInt64) { shoebox_start_writing(raw, offset, count) }
+
     /// Makes the file's content durable. File systems that know no fsync are taken at their word.
     func sync(dataOnly: Bool, path: String) throws(FileError) {
         let result = dataOnly ? fdatasync(raw) : fsync(raw)

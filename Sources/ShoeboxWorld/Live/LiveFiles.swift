@@ -22,6 +22,7 @@ final class LiveReadableFile: ReadableFile {
 /// A new file being written.
 final class LiveWritableFile: WritableFile {
     private var file: Descriptor?
+    private var behind = WriteBehind()
     private let path: String
 
     init(_ file: Descriptor, path: String) {
@@ -29,10 +30,15 @@ final class LiveWritableFile: WritableFile {
         self.path = path
     }
 
-    func write(_ bytes: [UInt8]) throws(FileError) { try openFile("write").write(bytes, path: path) }
+    func write(_ bytes: [UInt8]) throws(FileError) {
+        let file = try openFile("write")
+        try file.write(bytes, path: path)
+        behind.wrote(bytes.count, to: file)
+    }
 
     func finish(mode: UInt16?, modifiedNanoseconds: Int64?, durably: Bool) throws(FileError) -> FileStamp {
         let file = try openFile("finish")
+        behind.end(file)
         if let mode, file.with({ fchmod($0, mode_t(mode & 0o7777)) }) != 0 {
             throw FileError(errno: errno, operation: "change the mode of", path: path)
         }

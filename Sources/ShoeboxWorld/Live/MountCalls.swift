@@ -102,13 +102,17 @@ final class MountCalls: Sendable {
             path(file), O_RDONLY | O_NONBLOCK | O_NOCTTY, operation: "read", path: shown(file))
         try requireFile(opened, "read", file)
         var result: [UInt8] = []
-        // In steps, so that a caller's generous limit costs no more memory than the file has bytes.
+        // As much as the file seems to have at first, so that a caller's generous limit costs no more memory than the
+        // file has bytes; then in steps, as what is shown of its size may be old.
+        let size = try opened.stat(operation: "read", path: shown(file)).size
+        var likely = Int(clamping: size - min(size, offset))
         while result.count < maxBytes {
             let (position, overflow) = offset.addingReportingOverflow(UInt64(result.count))
             if overflow { break }
-            let step = min(131_072, maxBytes - result.count)
+            let step = min(max(131_072, likely), maxBytes - result.count)
+            likely = 0
             let chunk = try opened.read(at: position, maxBytes: step, path: shown(file))
-            result += chunk
+            if result.isEmpty { result = chunk } else { result += chunk }
             if chunk.count < step { break }
         }
         return result

@@ -12,6 +12,7 @@ final class MountUpload: @unchecked Sendable {
     private let temporary: [CChar]
     private let syncsAtOnce: Bool
     private var file: Descriptor?
+    private var behind = WriteBehind()
     private var isOver = false
 
     /// Makes the target's directories if need be, and an empty file in it.
@@ -38,6 +39,7 @@ final class MountUpload: @unchecked Sendable {
             throw FileError(code: .inputOutput, operation: "write", path: shown, reason: "it is already closed")
         }
         try file.write(bytes, path: shown)
+        behind.wrote(bytes.count, to: file)
     }
 
     /// Gives the file its modes and its name; `.exists` if that is taken.
@@ -45,6 +47,7 @@ final class MountUpload: @unchecked Sendable {
         guard let file else {
             throw FileError(code: .inputOutput, operation: "write", path: shown, reason: "it is already closed")
         }
+        behind.end(file)
         try calls.setMode(of: file, calls.modes.file, shown)
         if syncsAtOnce { try file.sync(dataOnly: false, path: shown) }
         let stat = try file.stat(operation: "write", path: shown)

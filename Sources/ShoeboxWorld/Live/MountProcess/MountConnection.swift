@@ -98,23 +98,24 @@ final class MountConnection: @unchecked Sendable {
     }
 
     private func take(_ count: Int, until deadline: Double) throws(Failure) -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(count)
-        while result.count < count {
-            let wanted = min(count - result.count, 1 << 20)
-            var code: Int32 = 0
-            let piece = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, filled in
-                let got = read(output, buffer.baseAddress, wanted)
-                if got > 0 { filled = got } else { code = got == 0 ? EPIPE : errno }
-            }
-            if !piece.isEmpty {
-                result += piece
-            } else if code == EAGAIN {
-                try wait(for: output, Int16(POLLIN), until: deadline)
-            } else if code != EINTR {
-                throw .broken
+        var failure: Failure?
+        let result = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count, let base = buffer.baseAddress {
+                let got = read(output, base + filled, count - filled)
+                if got > 0 {
+                    filled += got
+                } else if got < 0, errno == EAGAIN {
+                    do throws(Failure) { try wait(for: output, Int16(POLLIN), until: deadline) } catch {
+                        failure = error
+                        return
+                    }
+                } else if got == 0 || errno != EINTR {
+                    failure = .broken
+                    return
+                }
             }
         }
+        if let failure { throw failure }
         return result
     }
 

@@ -19,6 +19,7 @@ public enum MountHelper {
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
         if null >= 0 { _ = dup2(null, 2) }
         _ = chdir("/")
+        ProcessMemory.keepFreed()
         var server = MountServer()
         while let message = readMessage() {
             guard let request = MountRequest(message) else { break }

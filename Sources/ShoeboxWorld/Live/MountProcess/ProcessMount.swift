@@ -71,6 +71,62 @@ public final class ProcessMount: Mount {
         return result
     }
 
+    /// As `Mount` says. The helper reads the next piece while one is taken.
+    public func read(
+        _ path: MountPath, from offset: UInt64, count: UInt64, pieceBytes: Int,
+        into take: (_ piece: [UInt8]) throws -> Void
+    ) throws {
+        let piecesMax = (mountMessageBytesMax - 1024) / 2
+        guard pieceBytes > 0, pieceBytes <= piecesMax, !offset.addingReportingOverflow(count).overflow else {
+            throw FileError(errno: EINVAL, operation: "read", path: shown(path))
+        }
+        var asked: UInt64 = 0
+        /// The sizes of the pieces that are on their way.
+        var pending: [Int] = []
+        let connection = try acquire("read", path)
+        defer { release(connection) }
+        func ask() throws(FileError) {
+            while pending.count < 2, asked < count {
+                let wanted = Int(min(UInt64(pieceBytes), count - asked))
+                let request = MountRequest.read(path, offset: offset + asked, maxBytes: UInt32(wanted))
+                try send(request, on: connection, "read", path)
+                asked += UInt64(wanted)
+                pending.append(wanted)
+            }
+        }
+        /// Takes the answers that nobody needs, so that the next call gets its own.
+        func drain() throws(FileError) {
+            while connection.isUsable, !pending.isEmpty {
+                pending.removeFirst()
+                _ = try receive(on: connection, deadlineSeconds, "read", path)
+            }
+        }
+        try ask()
+        while let wanted = pending.first {
+            pending.removeFirst()
+            let piece: [UInt8]
+            do throws(FileError) {
+                let reply = try receive(on: connection, deadlineSeconds, "read", path)
+                switch reply.answer {
+                case .bytes(let bytes): piece = bytes
+                case .failure(let error): throw error
+                case .names: throw misunderstood("read", path)
+                }
+                if piece.count == wanted { try ask() }
+            } catch {
+                try drain()
+                throw error
+            }
+            do {
+                if !piece.isEmpty { try take(piece) }
+            } catch {
+                try drain()
+                throw error
+            }
+            if piece.count < wanted { return try drain() }
+        }
+    }
+
     /// As `Mount` says.
     public func publish(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
         _ = try call(.publish(path, bytes), "write", path)
@@ -146,18 +202,33 @@ public final class ProcessMount: Mount {
         _ connection: MountConnection, _ request: MountRequest, _ operation: String, _ path: MountPath,
         deadline: Double? = nil
     ) throws(FileError) -> MountAnswer {
-        let seconds = deadline ?? deadlineSeconds
+        try send(request, on: connection, operation, path)
+        let reply = try receive(on: connection, deadline ?? deadlineSeconds, operation, path)
+        if case .failure(let error) = reply.answer { throw error }
+        return reply.answer
+    }
+
+    private func send(
+        _ request: MountRequest, on connection: MountConnection, _ operation: String, _ path: MountPath
+    ) throws(FileError) {
+        do throws(MountConnection.Failure) {
+            try connection.send(request, until: MountConnection.now + deadlineSeconds)
+        } catch {
+            throw given(up: connection, error, deadlineSeconds, operation, path)
+        }
+    }
+
+    private func receive(
+        on connection: MountConnection, _ seconds: Double, _ operation: String, _ path: MountPath
+    ) throws(FileError) -> MountReply {
         let reply: MountReply
         do throws(MountConnection.Failure) {
-            let end = MountConnection.now + seconds
-            try connection.send(request, until: end)
-            reply = try connection.receive(until: end)
+            reply = try connection.receive(until: MountConnection.now + seconds)
         } catch {
             throw given(up: connection, error, seconds, operation, path)
         }
         if let known = reply.known { state.withLock { $0.known = known } }
-        if case .failure(let error) = reply.answer { throw error }
-        return reply.answer
+        return reply
     }
 
     /// Sends the next bytes of an upload; what failed before is thrown as soon as it is known.
