@@ -12,7 +12,7 @@ help:
 	@echo "make bench        measure beside cp and rsync (BENCH_SCALE=0.01 for a short form)"
 	@echo "make simulate     run only the seeded simulations"
 	@echo "make test-kills   kill -9 real processes at random moments (KILLS=1000 SEED=n)"
-	@echo "make test-mounts  the scenario over real mounts (MOUNTS=\"plain sshfs glusterfs moosefs bindfs\"; needs root)"
+	@echo "make test-mounts  the scenario over real mounts (MOUNTS=\"plain sshfs nfs4 ...\"; needs root)"
 	@echo "make test-sanitize   the tests under the thread and address sanitizers"
 	@echo "make fuzz         mutated files for every parser (SHOEBOX_FUZZ_RUNS=1000 for a short form)"
 	@echo "make lint         check format and fixtures       make format    format the sources"
@@ -27,10 +27,13 @@ build:
 run: deps build
 	@scripts/demo.sh
 
+# The slow suites in their short forms first: the runner's closing line is the last.
 test: deps
-	$(SWIFT) build
-	@scripts/test.sh
+	$(SWIFT) build --build-tests
 	KILLS=40 SHOEBOX_BIN=.build/debug python3 Tests/Processes/kills.py
+	MOUNTS=plain SHOEBOX_BIN=.build/debug python3 Tests/Processes/mounts.py
+	BENCH_SCALE=0.003 BENCH_ROUNDS=1 SHOEBOX_BIN=.build/debug python3 Benchmarks/benchmark.py
+	@scripts/test.sh
 
 test-kills: build
 	@python3 Tests/Processes/kills.py

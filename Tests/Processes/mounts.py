@@ -6,6 +6,7 @@ server and two clients are started on this machine, and ended again. A kind that
 reason. Fails if anything that must hold does not.
 """
 
+import json
 import os
 import random
 import shutil
@@ -28,6 +29,16 @@ KINDS = {
     "glusterfs": ["glusterfs-server", "glusterfs-client"],
     "moosefs": ["moosefs-master", "moosefs-chunkserver", "moosefs-client", "iproute2"],
 }
+# Kinds whose client is in the kernel: they run in a guest that has one.
+GUEST = ["user-mode-linux", "e2fsprogs", "kmod", "iproute2"]
+GUEST_KINDS = {
+    "nfs4": [*GUEST, "nfs-kernel-server", "nfs-common"],
+    "nfs3": [*GUEST, "nfs-kernel-server", "nfs-common"],
+    "ganesha": [*GUEST, "nfs-ganesha", "nfs-ganesha-vfs", "nfs-common"],
+    "smb": [*GUEST, "samba", "cifs-utils"],
+}
+# Longest time for one kind in a guest, seconds.
+GUEST_SECONDS = float(os.environ.get("GUEST_SECONDS", "1500"))
 PROBES = int(os.environ.get("PROBES", "7"))
 
 
@@ -78,6 +89,16 @@ class Mount:
     def stop(self):
         subprocess.run([os.path.join(HERE, "mounts", "stop.sh"), self.directory], timeout=240)
 
+
+class GuestMount(Mount):
+    """Two clients that are there already: this process runs in a guest that was made for them."""
+
+    def start(self):
+        pass
+
+    def stop(self):
+        pass
+
     def answers(self):
         """Whether both clients reach the server, asked by processes that may hang."""
         for client in ("A", "B"):
@@ -107,6 +128,7 @@ class Scenario:
         self.random = random.Random(11)
         self.expected = {}
         self.latencies = []
+        self.findings = []
 
     def set_up(self):
         clients = [os.path.join(self.mount.directory, client) for client in ("A", "B")]
@@ -210,6 +232,19 @@ class Scenario:
             wait_for(f"{name} is at the other", is_whole, 120, 0.005)
             self.latencies.append((time.monotonic() - start) * 1000)
 
+    def doctor(self):
+        """What `doctor` says of this mount, in a line; it must find that a container works here."""
+        clouds = [person.container for person in self.people]
+        code, out, error = self.alice.attempt(
+            "doctor", clouds[0], "--second", clouds[1], "--patience", "40", "--deadline", "240", "--megabytes", "8",
+            "--json", seconds=300)
+        if code != 0:
+            raise Failure(f"doctor ended with {code}: {out.strip()} {error.strip()}")
+        report = json.loads(out)
+        self.findings = [
+            one["text"] for one in report["results"]
+            if one["verdict"] != "good" or one["name"].endswith("Freshness")]
+
     def status_answers(self, what):
         for person in self.people:
             start = time.monotonic()
@@ -271,6 +306,7 @@ class Scenario:
             self.tag()
             self.measure()
             self.check("the probes")
+            self.doctor()
             if self.mount.has("brick-down"):
                 self.lose_brick()
             if self.mount.has("server-freeze"):
@@ -286,11 +322,61 @@ class Scenario:
                     person.daemon.wait()
 
 
+def play(mount, base):
+    """The whole scenario on a mount that is started; prints how it went."""
+    started = time.monotonic()
+    scenario = Scenario(mount, base)
+    scenario.run()
+    times = sorted(scenario.latencies)
+    print(
+        f"{mount.kind}: all well in {time.monotonic() - started:.0f} s; closed here to whole there: median "
+        f"{statistics.median(times):.0f} ms, longest {times[-1]:.0f} ms of {len(times)}", flush=True)
+    for text in scenario.findings:
+        print(f"  doctor: {text}", flush=True)
+
+
+def play_in_guest(kind, base):
+    """The same in a guest, by this very script."""
+    os.makedirs(base)
+    inside = [
+        "env", f"SHOEBOX_BIN={BIN}", f"PROBES={PROBES}", f"SHOEBOX_PATIENCE={os.environ.get('SHOEBOX_PATIENCE', '180')}",
+        "PYTHONDONTWRITEBYTECODE=1", sys.executable, os.path.abspath(__file__), "--in-guest", kind, base]
+    process = subprocess.Popen(
+        [os.path.join(HERE, "mounts", "guest.sh"), kind, base, "--", *inside], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        out, _ = process.communicate(timeout=GUEST_SECONDS)
+    except BaseException as reason:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, _ = process.communicate()
+        if isinstance(reason, subprocess.TimeoutExpired):
+            raise Failure(f"not done within {GUEST_SECONDS:.0f} s: {out.strip()}") from None
+        raise
+    if process.returncode == 77:
+        raise Skipped(" ".join(out.split()) or "no reason given")
+    if process.returncode != 0:
+        raise Failure(out.strip())
+    print(out.strip(), flush=True)
+
+
+def in_guest(kind, base):
+    try:
+        play(GuestMount(kind, os.environ["MOUNTS"]), os.path.join(os.environ["TMPDIR"], "people"))
+        return 0
+    except (Failure, subprocess.TimeoutExpired, OSError) as failure:
+        print(failure, flush=True)
+        subprocess.run(["cp", "-a", os.path.join(os.environ["TMPDIR"], "people"), base])
+        return 1
+
+
 def main():
-    kinds = os.environ.get("MOUNTS", " ".join(KINDS)).split()
-    unknown = [kind for kind in kinds if kind not in KINDS]
+    if sys.argv[1:2] == ["--in-guest"]:
+        return in_guest(*sys.argv[2:4])
+    packages = {**KINDS, **GUEST_KINDS}
+    kinds = os.environ.get("MOUNTS", " ".join(packages)).split()
+    unknown = [kind for kind in kinds if kind not in packages]
     if unknown:
-        print(f"shoebox: MOUNTS knows {' '.join(KINDS)}, not {' '.join(unknown)}", file=sys.stderr)
+        print(f"shoebox: MOUNTS knows {' '.join(packages)}, not {' '.join(unknown)}", file=sys.stderr)
         return 64
     if not os.access(os.path.join(BIN, "shoebox"), os.X_OK):
         print(f"shoebox: there is no {BIN}/shoebox; run 'make build'", file=sys.stderr)
@@ -303,18 +389,15 @@ def main():
     failed = 0
     for kind in kinds:
         base = tempfile.mkdtemp(prefix=f"shoebox-mount-{kind}-")
-        mount = Mount(kind, os.path.join(base, "mount"))
+        mount = Mount(kind, os.path.join(base, "mount")) if kind in KINDS else None
         keeps = False
         try:
-            install(KINDS[kind])
-            mount.start()
-            started = time.monotonic()
-            scenario = Scenario(mount, os.path.join(base, "people"))
-            scenario.run()
-            times = sorted(scenario.latencies)
-            print(
-                f"{kind}: all well in {time.monotonic() - started:.0f} s; closed here to whole there: median "
-                f"{statistics.median(times):.0f} ms, longest {times[-1]:.0f} ms of {len(times)}", flush=True)
+            install(packages[kind])
+            if mount is None:
+                play_in_guest(kind, os.path.join(base, "people"))
+            else:
+                mount.start()
+                play(mount, os.path.join(base, "people"))
         except Skipped as reason:
             print(f"{kind}: skipped: {reason}", flush=True)
         except (Failure, subprocess.TimeoutExpired, OSError) as failure:
@@ -322,7 +405,8 @@ def main():
             keeps = True
             print(f"{kind}: FAILED: {failure}", flush=True)
         finally:
-            mount.stop()
+            if mount is not None:
+                mount.stop()
             if keeps:
                 print(f"hint: what the people had is still in {base}", file=sys.stderr)
             else:
