@@ -73,6 +73,37 @@ struct CommandDaemonTests {
         try bob.wait("bob is in sync") { try bob.status()["state"]?.text == "inSync" }
     }
 
+    @Test func `two hundred photos later the daemon and its helper hold no more files open than after the first`()
+        throws
+    {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        let daemon = try alice.startDaemon()
+        func descriptors() throws -> Int {
+            let number = daemon.processIdentifier
+            let children = alice.text("/proc/\(number)/task/\(number)/children") ?? ""
+            return try ([String(number)] + children.split(separator: " ").map(String.init)).reduce(0) {
+                try $0 + FileManager.default.contentsOfDirectory(atPath: "/proc/\($1)/fd").count
+            }
+        }
+        func settle(_ count: Int) throws {
+            try alice.wait("\(count) photos are taken and pushed") {
+                let status = try alice.status()
+                let entries = try alice.run(["list", "--json"]).json["entries"]?.array?.count
+                return status["state"]?.text == "inSync" && entries == count
+            }
+        }
+        try alice.drop("photo", at: alice.library + "/first.jpg")
+        try settle(1)
+        let before = try descriptors()
+        for step in 0..<10 {
+            for number in 0..<20 { try alice.drop("photo \(step)", at: alice.library + "/\(step)-\(number).jpg") }
+            try settle(1 + (step + 1) * 20)
+        }
+        // A command that asks the daemon just now may have a socket open.
+        try alice.wait("no more files are open than before") { try descriptors() <= before }
+    }
+
     @Test func `a container that comes back heals by itself`() throws {
         let place = try CommandPlace()
         let alice = try place.person("alice")

@@ -81,7 +81,7 @@ import Testing
         return files.sorted { $0.path < $1.path }.compactMap { try? Data(contentsOf: $0) }.map(Array.init)
     }
 
-    private static func target(_ name: String) throws -> Target? {
+    static func target(_ name: String) throws -> Target? {
         var target: Target?
         switch name {
         case "config", "sidecar", "tag", "root", "container", "link", "json": target = textTarget(name)
