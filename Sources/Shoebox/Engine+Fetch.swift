@@ -47,6 +47,7 @@ extension Engine {
         let count = try fetchChains(of: id)
         try followPinnedChains(id, folder: folder, heads: heads)
         try compareVectors(id, heads: heads)
+        try carryLost(id, folder: folder)
         let now = world.nowMilliseconds()
         if count > 0 || !isRecent(zone.row.asOf, now: now) {
             try store.write { db in
@@ -123,7 +124,13 @@ extension Engine {
                 continue
             }
             // The mount may have been put back: look whether the own head is still what it was.
-            if reading.isShorter { ownHeadsWritten[id] = nil }
+            let chain = ChainKey(zone: id, replica: peer.replica)
+            if reading.isShorter {
+                ownHeadsWritten[id] = nil
+                shorterHeads.insert(chain)
+            } else {
+                shorterHeads.remove(chain)
+            }
             guard let newest = reading.newest else {
                 for problem in reading.problems where problem.code != .notYet {
                     try report("headDamaged", path: problem.path, zone: id, problem.description, problem.remedy)
@@ -206,9 +213,7 @@ extension Engine {
                 }
                 return count
             case .expired:
-                try report(
-                    "tokenExpired", zone: zone.id, "Older changes of a replica were folded away before they were read.",
-                    "Update shoebox: this version can't read snapshots.")
+                log("what \(peer.replica) wrote in '\(zone.control.title)' up to there was folded since then")
                 return count
             case .fork(let error):
                 forkedChains.insert(chain)
@@ -218,6 +223,7 @@ extension Engine {
                     error.remedy)
                 return count
             case .rolledBack(let error):
+                guard try carried(of: peer.replica, in: zone.id) < peer.applied.sequence else { return count }
                 try report("rolledBack", path: error.path, zone: zone.id, error.description, error.remedy)
                 return count
             case .damaged(let error):
@@ -235,11 +241,21 @@ extension Engine {
         var count = 0
         var touched: Set<RecordName> = []
         var next = peer
+        var findings = SnapshotFindings()
         try store.write { db in
             var clock = try db.clock()
             let token = try db.beginHistory(author: "fetch:\(zone.id)", timeMilliseconds: now)
             for segment in segments {
-                for transaction in segment.transactions {
+                if segment.snapshotFirst > 0 {
+                    let taken = try takeSnapshot(
+                        segment, in: zone.id, after: next.applied, control: control, token: token, findings: &findings,
+                        db)
+                    count += taken.count
+                    refused += taken.refused
+                    touched.formUnion(taken.touched)
+                    for timestamp in taken.timestamps { clock.receive(timestamp, nowMilliseconds: now) }
+                }
+                for transaction in segment.transactions where segment.snapshotFirst == 0 {
                     let bundle = Data(transaction.id.bigEndianColumn)
                     var changes: [(change: Change, sequence: UInt64)] = []
                     if transaction.isLast {
@@ -283,6 +299,7 @@ extension Engine {
             try db.setPeer(next, in: zone.id)
         }
         peer = next
+        if let segment = segments.last { try name(findings, in: segment, zone: zone) }
         if refused > 0 {
             let who = segments.first.map { label(of: $0.account) } ?? ""
             try report(
@@ -295,7 +312,7 @@ extension Engine {
     }
 
     /// Whether a change is one that its sender may send at all, whatever the permission.
-    private func isWellFormed(_ change: Change, from segment: Segment, control: Control) -> Bool {
+    func isWellFormed(_ change: Change, from segment: Segment, control: Control) -> Bool {
         if segment.account != control.owner {
             // Only a zone's owner may carry what others wrote.
             guard change.dot.replica == segment.replica, change.author == segment.account,

@@ -25,8 +25,9 @@ extension Engine {
             try folder.publishControl(kept.bytes, again: version)
         }
         let names = try folder.segmentNames(of: replica)
+        let snapshot = try store.read { db in try db.snapshot(of: zone.id) }
         for position in try store.read({ db in try db.keptSegments(of: zone.id) })
-        where position.sequence <= zone.row.last.sequence {
+        where position.sequence >= snapshot.floor && position.sequence <= zone.row.last.sequence {
             if names.contains(ZoneFolder.segmentName(position)) {
                 guard checksBytes, try !folder.isWhole(position, replica: replica) else { continue }
                 try folder.removeSegment(position, replica: replica)
@@ -36,6 +37,7 @@ extension Engine {
         }
         try offerContents(of: zone)
         try world.mount.synchronize()
+        try store.write { db in try tidyAgain(zone.id, db) }
         try markHeadDirty(zone.id)
     }
 
@@ -66,7 +68,7 @@ extension Engine {
         }
     }
 
-    private func markHeadDirty(_ id: ZoneID) throws {
+    func markHeadDirty(_ id: ZoneID) throws {
         try store.write { db in
             guard var row = try db.zone(id) else { return }
             row.isHeadDirty = true
@@ -205,6 +207,7 @@ extension Engine {
         if !wanted.isEmpty || !assets.isEmpty { _ = try openContainer() }
         for zone in zones.values.sorted(by: ZoneInfo.comesBefore) where wanted.contains(zone.id.description) {
             try offerAgain(zone, checksBytes: true)
+            try carryLost(zone.id, folder: zoneFolder(zone.id), isAsked: true)
             mended += 1
         }
         for item in assets {

@@ -63,8 +63,10 @@ extension Engine {
             vector[peer.replica] = peer.applied
         }
         vector[replica] = row.last.sequence > 0 ? row.last : nil
+        let snapshot = try store.read { db in try db.snapshot(of: row.id) }
         let content = HeadContent(
-            last: row.last, control: ControlVersion(version: row.controlVersion, hash: row.controlHash),
+            last: row.last, floor: snapshot.floor, snapshot: snapshot.floor > 1 ? snapshot.snapshot : nil,
+            control: ControlVersion(version: row.controlVersion, hash: row.controlHash),
             statement: try accountEntry()?.newestStatement, wallMilliseconds: world.nowMilliseconds(), vector: vector,
             wanted: wanted(in: row.id), left: left, returning: returning)
         let cursor = row.headCursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
@@ -75,6 +77,7 @@ extension Engine {
             current.isHeadDirty = false
             try db.setZone(current)
             try db.clearOutbox(of: row.id, upTo: row.last.sequence)
+            try noteFloorSaid(snapshot.floor, in: row.id, db)
             try db.setPeer(
                 PeerRow(
                     replica: replica, account: account, head: row.last,

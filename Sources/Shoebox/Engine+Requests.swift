@@ -93,6 +93,7 @@ extension Engine {
         case .deviceRetired(let devices):
             try finishRetiring(devices.compactMap { Digest32(hex: $0).map(DeviceID.init) })
         case .confirmDeletions: try confirmDeletions()
+        case .compact: try compactNow()
         case .restoreVersion(let path, let version): try restoreVersion(path, version: version)
         case .undo(let token): try undo(token)
         case .resolveConflict(let path, let field, let choice):

@@ -128,6 +128,7 @@ extension Engine {
             try uniteTwinShares()
             try finishStopped()
             try exchangeLetters()
+            try compactAll()
             // Heads that now name what was fetched, and controls that were written.
             outcome.pushed += try pushAll()
             for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }

@@ -186,10 +186,11 @@ private struct Verifier {
             }
         }
         for peer in known where peer.replica != own && peer.applied.sequence > heads[peer.replica]?.last.sequence ?? 0 {
+            guard try engine.carried(of: peer.replica, in: zone.id) < peer.applied.sequence else { continue }
             note(
                 "headBehind", "zones/\(zone.id)/heads/\(peer.replica)", zone: zone.id,
                 "The head of \(peer.account.map(engine.label(of:)) ?? "a replica") is at \(heads[peer.replica]?.last.sequence ?? 0), and was at \(peer.applied.sequence) before.",
-                "It comes back when that device runs.")
+                "It comes back when that device runs.", mendable: zone.row.isMine)
         }
         for (replica, head) in heads.sorted(by: { $0.key < $1.key }) where zone.control.knows(head.account) {
             try checkChain(replica, head, zone, folder)
@@ -213,9 +214,14 @@ private struct Verifier {
             case .more: continue
             case .notYet(let error), .missingKey(let error), .damaged(let error), .fork(let error),
                 .rolledBack(let error):
+                let applied = try engine.store.read { db in try db.peers(of: zone.id) }
+                    .first { $0.replica == replica }?.applied.sequence
+                let isKnown = position.sequence < applied ?? 0
+                // What was lost of another replica's chain is in the owner's own by now.
+                if try engine.carried(of: replica, in: zone.id) > position.sequence { return }
                 note(
                     "segment", error, "zones/\(zone.id)/log/\(replica)", zone: zone.id,
-                    mendable: replica == engine.replica)
+                    mendable: replica == engine.replica || (isKnown && zone.row.isMine && page.end.isLoss))
                 return
             }
         }

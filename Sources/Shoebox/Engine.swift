@@ -40,6 +40,10 @@ public final class Engine {
     var restoreAfter: [RecordID: UInt64] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
+    /// When it was last looked whether the container has lost what others have published (uptime).
+    var lostLookedFor: [ZoneID: UInt64] = [:]
+    /// Chains whose head file has less than was read of it before, by the last poll.
+    var shorterHeads: Set<ChainKey> = []
     /// The versions of each zone's control, named by heads, that were looked at by this process.
     var judgedControls: [ZoneID: Set<ControlVersion>] = [:]
     /// Since when (uptime) zones have controls that were written apart, or no key that is fit for use.

@@ -45,6 +45,17 @@ public struct EngineSettings: Sendable {
     /// How many records are brought into a watched folder in one batch; what a round needs of memory grows with it.
     public var applyMax: Int = 1_000
 
+    /// A chain of own segments shorter than this is never folded.
+    public var compactSegmentsMin: UInt64 = 100
+    /// A chain of this many small segments is folded even if most of what is in it still counts.
+    public var compactSegmentsMax: UInt64 = 2_000
+    /// How long folded segments are kept after the head has said that they are not needed: others may be reading them.
+    public var compactGraceMilliseconds: UInt64 = 3_600_000
+
+    /// How long what another replica published must be missing from the container before the owner's devices publish it
+    /// again, if that replica may still come back.
+    public var carryMilliseconds: UInt64 = 86_400_000
+
     /// Settings with their defaults.
     public init(label: String, ignore: IgnoreRules) {
         self.label = label

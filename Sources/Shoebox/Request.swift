@@ -98,6 +98,8 @@ public enum Request: Sendable, Codable {
     case deviceRetired(devices: [String])
     /// Lets deletions go on that were held back because they were so many.
     case confirmDeletions
+    /// Folds what makes no difference any more out of the own chains in the container.
+    case compact
     /// Publishes again what of some zones is gone from the container, uploads assets again, and puts damaged files of the
     /// watched folders right.
     case repair(zones: [String], assets: [DamagedAsset], files: [PathReference])

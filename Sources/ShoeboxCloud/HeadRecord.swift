@@ -31,6 +31,8 @@ public struct HeadContent: Hashable, Sendable {
     public var last: Position
     /// The first segment still kept; 1 while nothing was folded.
     public var floor: UInt64
+    /// The last part of the snapshot that begins at the floor; nil while nothing was folded.
+    public var snapshot: Position?
     /// The newest control known.
     public var control: ControlVersion?
     /// The newest statement of the own account.
@@ -50,12 +52,14 @@ public struct HeadContent: Hashable, Sendable {
 
     /// Content from its parts.
     public init(
-        last: Position, floor: UInt64 = 1, control: ControlVersion? = nil, statement: Position? = nil,
+        last: Position, floor: UInt64 = 1, snapshot: Position? = nil, control: ControlVersion? = nil,
+        statement: Position? = nil,
         wallMilliseconds: UInt64, vector: [ReplicaID: Position] = [:], wanted: [String] = [], left: UInt64 = 0,
         returning: UInt64 = 0
     ) {
         self.last = last
         self.floor = floor
+        self.snapshot = snapshot
         self.control = control
         self.statement = statement
         self.wallMilliseconds = wallMilliseconds
@@ -206,6 +210,7 @@ extension HeadRecord {
         let control = wire.hasControl ? try wire.control.position("head.control") : nil
         let content = HeadContent(
             last: try wire.last.position("head.last"), floor: wire.floor,
+            snapshot: wire.hasSnapshot ? try wire.snapshot.position("head.snapshot") : nil,
             control: control.map { ControlVersion(version: $0.sequence, hash: $0.hash) },
             statement: wire.hasStatement ? try wire.statement.position("head.statement") : nil,
             wallMilliseconds: wire.wallMilliseconds, vector: vector,
@@ -213,6 +218,11 @@ extension HeadRecord {
             returning: wire.returning)
         guard (content.last.sequence == 0) == (content.last == .start) else {
             throw .damaged("A head names a segment 0.")
+        }
+        if content.floor > 1 {
+            guard let end = content.snapshot?.sequence, content.floor <= end, end <= content.last.sequence else {
+                throw .damaged("A head says that segments were folded, and names no snapshot of them.")
+            }
         }
         let record = HeadRecord(
             replica: name, account: AccountID(try digest(wire.account, "head.account")), device: device,
@@ -233,6 +243,7 @@ extension HeadRecord {
         wire.serial = serial
         wire.last = WirePosition(content.last)
         wire.floor = content.floor
+        if let snapshot = content.snapshot { wire.snapshot = WirePosition(snapshot) }
         if let control = content.control {
             wire.control = WirePosition(Position(sequence: control.version, hash: control.hash))
         }

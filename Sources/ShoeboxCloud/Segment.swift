@@ -8,13 +8,16 @@ public struct SegmentTransaction: Hashable, Sendable {
     public var id: UInt128
     /// Whether this is the last part: readers merge the parts when they have it.
     public var isLast: Bool
-    /// The changes, in the order they were made.
+    /// The changes, in the order they were made; in a snapshot by record.
     public var changes: [Change]
+    /// In a snapshot, for each change the number of the segment that it was first published in; else empty.
+    public var sequences: [UInt64]
     /// A transaction from its parts.
-    public init(id: UInt128, isLast: Bool = true, changes: [Change]) {
+    public init(id: UInt128, isLast: Bool = true, changes: [Change], sequences: [UInt64] = []) {
         self.id = id
         self.isLast = isLast
         self.changes = changes
+        self.sequences = sequences
     }
 }
 
@@ -33,6 +36,9 @@ public struct Segment: Hashable, Sendable {
     public var device: DeviceID
     /// The epoch it was sealed in; nil in a plain zone.
     public var epoch: EpochID?
+    /// The number of the snapshot's first part, if this is a part of a snapshot: it repeats what counts of all segments
+    /// before that number; 0 for a segment with news.
+    public var snapshotFirst: UInt64 = 0
     /// What it holds.
     public var transactions: [SegmentTransaction]
 }
@@ -60,13 +66,15 @@ public enum SegmentBuilder {
                 count + sizes.count <= changesMax && bytes + sizes.reduce(0, +) <= changeBytesMax
             if !fits { close() }
             var part = SegmentTransaction(id: transaction.id, isLast: false, changes: [])
-            for (change, size) in zip(transaction.changes, sizes) {
+            for (index, size) in sizes.enumerated() {
                 if count >= changesMax || (count > 0 && bytes + size > changeBytesMax) {
                     if !part.changes.isEmpty { current.append(part) }
                     part.changes = []
+                    part.sequences = []
                     close()
                 }
-                part.changes.append(change)
+                part.changes.append(transaction.changes[index])
+                if index < transaction.sequences.count { part.sequences.append(transaction.sequences[index]) }
                 count += 1
                 bytes += size
             }

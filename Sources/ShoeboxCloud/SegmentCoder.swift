@@ -12,11 +12,12 @@ public enum SegmentCoder {
     ///
     /// - Parameters:
     ///   - isSealed: as the zone's control says; a sealed zone needs a current key in the keyring.
+    ///   - snapshotFirst: in parts of a snapshot the number of its first part; 0 for news.
     ///   - randomBytes: for a nonce of 12 bytes; never the same twice.
     /// - Throws: `.missingKey` if there is no current key; `.invalid` if the content is too large.
     public static func encode(
         _ transactions: [SegmentTransaction], zone: ZoneID, after previous: Position, isSealed: Bool,
-        keyring: ZoneKeyring, identity: Identity, randomBytes: (Int) -> [UInt8]
+        keyring: ZoneKeyring, identity: Identity, snapshotFirst: UInt64 = 0, randomBytes: (Int) -> [UInt8]
     ) throws(CloudError) -> (bytes: [UInt8], position: Position) {
         var body = WireSegmentBody()
         body.transactions = transactions.map { transaction in
@@ -24,6 +25,7 @@ public enum SegmentCoder {
             wire.id = ReplicaID(transaction.id).wireBytes
             wire.isLast = transaction.isLast
             wire.changes = transaction.changes.map(\.wire)
+            wire.sequences = transaction.sequences
             return wire
         }
         let plain = try serialize(body)
@@ -40,6 +42,7 @@ public enum SegmentCoder {
         header.sequence = previous.sequence + 1
         header.previous = previous.hash.wireBytes
         header.plainCount = UInt64(plain.count)
+        header.snapshotFirst = snapshotFirst
         var stored = compressed
         var headerBytes: [UInt8]
         if isSealed {
@@ -76,6 +79,8 @@ struct SegmentFile {
     var account: AccountID
     var device: DeviceID
     var epoch: EpochID?
+    /// See `Segment.snapshotFirst`.
+    var snapshotFirst: UInt64 { wire.snapshotFirst }
 
     /// The header of a file that must be of this zone and replica. Checks all but that the device is the account's.
     init(_ bytes: [UInt8], zone: ZoneID, replica: ReplicaID) throws(CloudError) {
@@ -85,6 +90,9 @@ struct SegmentFile {
         device = DeviceID(try digest(wire.device, "segment.device"))
         epoch = wire.hasEpoch ? try EpochID(wire: wire.epoch) : nil
         guard wire.sequence > 0 else { throw .damaged("A segment has the number 0.") }
+        guard wire.snapshotFirst <= wire.sequence, wire.snapshotFirst != 1 else {
+            throw .damaged("A part of a snapshot names a first part that can't be.")
+        }
         position = Position(sequence: wire.sequence, hash: file.hash)
         previous = Position(sequence: wire.sequence - 1, hash: try digest(wire.previous, "segment.previous"))
         guard wire.sequence > 1 || previous == .start else {
@@ -121,10 +129,18 @@ struct SegmentFile {
             for change in entry.changes {
                 do { changes.append(try Change(wire: change)) } catch { throw .damaged(error) }
             }
-            transactions.append(SegmentTransaction(id: id.value, isLast: entry.isLast, changes: changes))
+            var sequences: [UInt64] = []
+            if wire.snapshotFirst > 0 {
+                sequences = entry.sequences
+                guard sequences.count == changes.count,
+                    sequences.allSatisfy({ $0 > 0 && $0 < wire.snapshotFirst })
+                else { throw .damaged("A snapshot doesn't say which segments its changes come from.") }
+            }
+            transactions.append(
+                SegmentTransaction(id: id.value, isLast: entry.isLast, changes: changes, sequences: sequences))
         }
         return Segment(
             position: position, previous: previous, replica: replica, account: account, device: device, epoch: epoch,
-            transactions: transactions)
+            snapshotFirst: wire.snapshotFirst, transactions: transactions)
     }
 }

@@ -13,7 +13,7 @@ public struct SegmentPage: Sendable {
         case notYet(CloudError)
         /// Its epoch's key isn't known: read the zone's control, then ask again.
         case missingKey(CloudError)
-        /// The next one was folded into a snapshot and removed: the change token is expired.
+        /// Everything up to the position asked for was folded into a snapshot behind it.
         case expired
         /// The next one is damaged; the chain goes no further until that is repaired.
         case damaged(CloudError)
@@ -21,6 +21,14 @@ public struct SegmentPage: Sendable {
         case fork(CloudError)
         /// The head is behind what was read before: the mount was restored, or somebody shows an old state.
         case rolledBack(CloudError)
+
+        /// Whether files are gone or damaged, which says nothing against their author.
+        public var isLoss: Bool {
+            switch self {
+            case .notYet, .damaged: true
+            default: false
+            }
+        }
     }
 
     /// The segments, in order, without a gap after the position asked for.
@@ -60,7 +68,28 @@ extension ZoneFolder {
         do { try access.mount.remove(segmentPath(replica, position)) } catch { throw CloudError(error) }
     }
 
+    /// Removes the files of own segments below a number. The own head must have said long before, as its floor, that they
+    /// are not kept; whoever finds one missing reads the head again.
+    ///
+    /// - Returns: how many were removed.
+    public func removeSegments(of replica: ReplicaID, below floor: UInt64) throws(CloudError) -> Int {
+        var count = 0
+        for name in try segmentNames(of: replica).sorted() {
+            guard let (number, _) = parseNumberedName(name), number < floor,
+                let file = path("log", replica.description).appending(name)
+            else { continue }
+            do throws(FileError) { try access.mount.remove(file) } catch {
+                guard error.code == .absent else { throw CloudError(error) }
+            }
+            count += 1
+        }
+        return count
+    }
+
     /// Reads a replica's chain from a position, exclusive, to its head's.
+    ///
+    /// Where the segment after the position is below the head's floor, the change token is expired: reading begins with the
+    /// first part of the snapshot at the floor, which repeats all that counts of what comes before it.
     ///
     /// - Parameters:
     ///   - isSealed: as the zone's control says.
@@ -133,12 +162,13 @@ private struct ChainReader {
                     message: "The head of replica \(replica) is at \(head.last.sequence), before \(start.sequence).",
                     remedy: "If the mount was restored from a backup, the replica's next push heals it.", path: path))
         }
-        return start.sequence &+ 1 < head.floor ? .expired : nil
+        return start.sequence &+ 1 < head.floor && head.last.sequence < head.floor ? .expired : nil
     }
 
     /// The file after a position. Errors: `.notYet`, `.damaged`, `.fork`, and those of the mount.
     mutating func next(after position: Position) throws(CloudError) -> SegmentFile {
-        let number = position.sequence + 1
+        let isExpired = position.sequence + 1 < head.floor
+        let number = isExpired ? head.floor : position.sequence + 1
         let file: SegmentFile
         if let known = walked[number] {
             file = try read(known)
@@ -146,6 +176,14 @@ private struct ChainReader {
             file = found
         } else {
             file = try read(try walkBack(to: number))
+        }
+        guard !isExpired else {
+            guard file.snapshotFirst == number else {
+                throw .damaged(
+                    "The head says that all before segment \(number) was folded, and that segment is no snapshot.",
+                    path: folder.segmentPath(replica, file.position).description)
+            }
+            return file
         }
         guard file.previous == position else {
             throw fork(

@@ -24,7 +24,7 @@ struct ShoeboxTool: ParsableCommand {
             RateCommand.self,
             CaptionCommand.self, HistoryCommand.self, ConflictsCommand.self, TrashCommand.self, RestoreCommand.self,
             AccountCommand.self, DeviceCommand.self, InspectCommand.self, VerifyCommand.self, DoctorCommand.self,
-            UndoCommand.self,
+            UndoCommand.self, CompactCommand.self,
         ])
 
     static func main() {

@@ -164,6 +164,9 @@ public struct RecordState: Hashable, Sendable {
         return contexts.reduce(0) { max($0, $1[replica]) }
     }
 
+    /// Whether the authors of writes were shown the same, as in another state.
+    func hasShownTheSame(as other: RecordState) -> Bool { shownToWriters == other.shownToWriters }
+
     /// Whether a deletion covers all that was written: an edit that no deleter had seen revives the record whole.
     public var isDeleted: Bool { isCovered(by: marks.filter { $0.destination == nil }) }
 

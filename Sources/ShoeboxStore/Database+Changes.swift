@@ -57,11 +57,13 @@ extension Database {
     /// Takes in one change of a zone and refreshes its record. A change that is here already is left alone, unless it
     /// was refused and now comes from somebody who may write it. Returns whether anything was stored.
     ///
-    /// - Parameter scope: how far what the sender published counts; `.own` is judged by `judgeOwn` afterwards.
+    /// - Parameters:
+    ///   - scope: how far what the sender published counts; `.own` is judged by `judgeOwn` afterwards.
+    ///   - via: the last part of the snapshot that repeated the change; 0 if it came with its own segment.
     @discardableResult
     public func insert(
         _ change: Change, zone: ZoneID, account: AccountID, sender: ReplicaID, sequence: UInt64,
-        standing: ChangeStanding, token: Int64, scope: WriteScope = .all
+        standing: ChangeStanding, token: Int64, scope: WriteScope = .all, via: UInt64 = 0
     ) throws -> Bool {
         var standing = standing
         var needed: RecordName?
@@ -69,11 +71,12 @@ extension Database {
         let statement = try cachedStatement(
             sql: """
                 INSERT INTO change (zone, record, replica, counter, account, sender, sequence, state, token, payload,
-                    scope, needs)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    scope, needs, via)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (zone, replica, counter) DO UPDATE SET record = excluded.record, account = excluded.account,
                     sender = excluded.sender, sequence = excluded.sequence, state = excluded.state,
-                    token = excluded.token, payload = excluded.payload, scope = excluded.scope, needs = excluded.needs
+                    token = excluded.token, payload = excluded.payload, scope = excluded.scope, needs = excluded.needs,
+                    via = excluded.via
                     WHERE (change.state >= 2 AND excluded.state < 2)
                         OR (excluded.scope > change.scope AND excluded.state <> 3)
                 """)
@@ -81,6 +84,7 @@ extension Database {
             zone.data, change.record.data, change.dot.replica.data, Int64(bitPattern: change.dot.counter),
             account.data, sender.data, Int64(bitPattern: sequence), standing.rawValue, token,
             Data(ChangeCoder.encode(change)), standing == .malformed ? 0 : scope.rawValue, needed?.data,
+            Int64(bitPattern: via),
         ])
         guard changesCount > 0 else { return false }
         try noteMove(change, in: zone)
@@ -240,7 +244,7 @@ extension Database {
             zone.headCursor = nil
             zone.isHeadDirty = true
             try setZone(zone)
-            for table in ["outbox", "published"] {
+            for table in ["outbox", "published", "snapshot"] {
                 try execute(sql: "DELETE FROM \(table) WHERE zone = ?", arguments: [zone.id.data])
             }
         }

@@ -150,23 +150,24 @@ extension Database {
         let senders = try Row.fetchAll(
             self,
             sql: """
-                SELECT DISTINCT account, sender, sequence, scope FROM change
+                SELECT DISTINCT account, sender, sequence, via, scope FROM change
                 WHERE zone = ? AND sequence > 0 AND state IN (1, 2)
                 """, arguments: [zone.data])
         for sender in senders {
-            let wanted = scope(
-                try sender.accountID("account"), try sender.replicaID("sender"),
-                UInt64(bitPattern: sender["sequence"] as Int64))
+            let (who, replica) = (try sender.accountID("account"), try sender.replicaID("sender"))
+            let via = UInt64(bitPattern: sender["via"] as Int64)
+            var wanted = scope(who, replica, UInt64(bitPattern: sender["sequence"] as Int64))
+            if via > 0 { wanted = min(wanted, scope(who, replica, via)) }
             guard (sender["scope"] as Int64) != wanted.rawValue else { continue }
             let rows = try Row.fetchAll(
                 self,
                 sql: """
                     SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?
-                        AND scope = ? AND state IN (1, 2)
+                        AND via = ? AND scope = ? AND state IN (1, 2)
                     """,
                 arguments: [
                     zone.data, sender["sender"] as Data, sender["sequence"] as Int64, sender["account"] as Data,
-                    sender["scope"] as Int64,
+                    sender["via"] as Int64, sender["scope"] as Int64,
                 ])
             for stored in try rows.map(StoredChange.init) {
                 let (standing, needed): (ChangeStanding, RecordName?) =

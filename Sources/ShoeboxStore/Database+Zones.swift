@@ -238,6 +238,21 @@ extension Database {
         }
     }
 
+    /// Goes through the kept parts of a transaction, in order, and drops them.
+    public func unstage(bundle: Data, zone: ZoneID, replica: ReplicaID, each body: (StagedPart) throws -> Void) throws {
+        let arguments: StatementArguments = [zone.data, replica.data, bundle]
+        let rows = try Row.fetchCursor(
+            self, sql: "SELECT * FROM staged WHERE zone = ? AND replica = ? AND bundle = ? ORDER BY id",
+            arguments: arguments)
+        while let row = try rows.next() {
+            try body(
+                StagedPart(
+                    bundle: row["bundle"], account: try row.accountID("account"),
+                    sequence: UInt64(bitPattern: row["sequence"]), payload: row["payload"]))
+        }
+        try execute(sql: "DELETE FROM staged WHERE zone = ? AND replica = ? AND bundle = ?", arguments: arguments)
+    }
+
     /// Segments that were built, and perhaps published, but not named by the own head yet.
     public func outbox(of zone: ZoneID) throws -> [(position: Position, bytes: [UInt8])] {
         try Row.fetchAll(

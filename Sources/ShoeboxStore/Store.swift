@@ -66,6 +66,7 @@ enum Schema {
         registerPeople(in: &migrator)
         migrator.registerMigration("dirtyByParent") { db in try db.execute(sql: dirtyByParent) }
         migrator.registerMigration("positions") { db in try db.execute(sql: positions) }
+        migrator.registerMigration("snapshots") { db in try db.execute(sql: snapshots) }
         return migrator
     }
 
@@ -100,6 +101,17 @@ enum Schema {
         CREATE TABLE position (
             zone BLOB NOT NULL, replica BLOB NOT NULL, sequence INTEGER NOT NULL, hash BLOB NOT NULL,
             PRIMARY KEY (zone, replica, sequence)
+        ) WITHOUT ROWID;
+        """
+
+    /// The part of a snapshot by which a change came, 0 for none: it counts as far as both that and the segment it was
+    /// first published in do. And how far this replica is with folding its own chain in each zone, see `SnapshotRow`.
+    private static let snapshots = """
+        ALTER TABLE change ADD COLUMN via INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE snapshot (
+            zone BLOB PRIMARY KEY, floor INTEGER NOT NULL, sequence INTEGER NOT NULL, hash BLOB NOT NULL,
+            nextFloor INTEGER NOT NULL, nextSequence INTEGER NOT NULL, nextHash BLOB NOT NULL, raised INTEGER NOT NULL,
+            tidied INTEGER NOT NULL, changes INTEGER NOT NULL, weighed INTEGER NOT NULL
         ) WITHOUT ROWID;
         """
 

@@ -65,7 +65,7 @@ struct ConfigurationTests {
               "account": "Ann", "container": "/c", "library": "l", "shared": "../s", "state": "~/st", "mode": "open",
               "settleMilliseconds": 1, "pollMilliseconds": {"active": 21, "idle": 22}, "deleteDelayMilliseconds": 2,
               "ignore": ["*.x"], "sidecars": "never", "trash": {"days": 3, "bytesMax": 4},
-              "limits": {"massDeletionCount": 5, "massDeletionPercent": 6, "zonesMax": 7, "participantsMax": 8}, "watcherPath": "/w"
+              "limits": {"massDeletionCount": 5, "massDeletionPercent": 6, "zonesMax": 7, "participantsMax": 8}, "compaction": {"segmentsMin": 9, "segmentsMax": 10, "graceSeconds": 11}, "watcherPath": "/w"
             }
             """#
         let configuration = try Self.parse(text)
@@ -86,6 +86,8 @@ struct ConfigurationTests {
         #expect(configuration.limits.massDeletionPercent == 6)
         #expect(configuration.limits.zonesMax == 7)
         #expect(configuration.limits.participantsMax == 8)
+        #expect(configuration.compaction.segmentsMin == 9 && configuration.compaction.segmentsMax == 10)
+        #expect(configuration.compaction.graceSeconds == 11)
         #expect(configuration.watcherPath?.text == "/w")
         for all in [true, false] {
             let written = configuration.encoded(withDefaults: all)

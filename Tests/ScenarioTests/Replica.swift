@@ -15,6 +15,8 @@ final class Replica {
     private(set) var engine: Engine
     let label: String
     private(set) var logLines: [String] = []
+    /// Settings of a test's own, also after a restart.
+    var tune: (inout EngineSettings) -> Void = { _ in } { didSet { tune(&engine.settings) } }
 
     init(machine: SimulatedMachine, label: String, identity: Identity, store: Store? = nil) throws {
         self.machine = machine
@@ -47,6 +49,7 @@ final class Replica {
     func restart() throws {
         machine.restart()
         engine = try Self.makeEngine(machine, store, identity, label)
+        tune(&engine.settings)
         hook()
     }
 

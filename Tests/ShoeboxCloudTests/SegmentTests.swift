@@ -42,17 +42,48 @@ struct SegmentTests {
         #expect(try cast.read(cast.ann, after: chain[2].position, to: chain[3].position).end.name == "notYet")
     }
 
-    @Test func `a token below the floor is expired, and a head behind is rolled back`() throws {
+    @Test func `below the floor reading begins with the snapshot, which must be one`() throws {
         let cast = try Cast()
         let chain = try cast.chain(cast.ann, 3)
-        let head = cast.head(cast.ann, at: chain[2].position, floor: 3)
-        func end(_ after: Position) throws -> SegmentPage.End {
+        let snapshot = try SegmentCoder.encode(
+            [SegmentTransaction(id: 5, changes: [cast.change(cast.ann, 1)], sequences: [2])], zone: cast.folder.zone,
+            after: chain[2].position, isSealed: true, keyring: cast.annRing, identity: cast.ann, snapshotFirst: 4,
+            randomBytes: cast.source.bytes)
+        try cast.folder.publishSegment(snapshot.bytes, at: snapshot.position, replica: cast.ann.replica)
+        func page(_ after: Position, to position: Position? = nil, floor: UInt64) throws -> SegmentPage {
             try cast.folder.readSegments(
-                of: cast.ann.replica, after: after, upTo: head, isSealed: true, keyring: cast.annRing
-            ).end
+                of: cast.ann.replica, after: after,
+                upTo: cast.head(cast.ann, at: position ?? snapshot.position, floor: floor), isSealed: true,
+                keyring: cast.annRing)
         }
-        #expect(try end(chain[0].position) == .expired)
-        #expect(try end(chain[1].position) == .complete)
+        for start in [Position.start, chain[0].position, chain[1].position] {
+            let page = try page(start, floor: 4)
+            #expect(page.end == .complete && page.segments.map(\.position) == [snapshot.position])
+            #expect(page.segments.first?.snapshotFirst == 4)
+            #expect(page.segments.first?.transactions.first?.sequences == [2])
+        }
+        // Who had read all before it goes on as ever.
+        #expect(try page(chain[2].position, floor: 4).segments.count == 1)
+        #expect(try page(.start, floor: 1).segments.count == 4)
+        // What lies before the floor can't be read up to somewhere below it.
+        #expect(try page(.start, to: chain[1].position, floor: 4).end == .expired)
+        #expect(try page(.start, floor: 3).end.name == "damaged")
+        #expect(try cast.folder.removeSegments(of: cast.ann.replica, below: 4) == 3)
+        #expect(try page(chain[0].position, floor: 4).end == .complete)
+        #expect(throws: CloudError.self, "numbers that the snapshot does not stand for") {
+            let wrong = try SegmentCoder.encode(
+                [SegmentTransaction(id: 5, changes: [cast.change(cast.ann, 1)], sequences: [4])],
+                zone: cast.folder.zone,
+                after: chain[2].position, isSealed: true, keyring: cast.annRing, identity: cast.ann, snapshotFirst: 4,
+                randomBytes: cast.source.bytes)
+            _ = try SegmentFile(wrong.bytes, zone: cast.folder.zone, replica: cast.ann.replica)
+                .open(replica: cast.ann.replica, keyring: cast.annRing, isSealed: true)
+        }
+    }
+
+    @Test func `a head behind is rolled back`() throws {
+        let cast = try Cast()
+        let chain = try cast.chain(cast.ann, 3)
         #expect(try cast.read(cast.ann, after: chain[2].position, to: chain[1].position).end.name == "rolledBack")
         let other = Position(sequence: 3, hash: chain[0].position.hash)
         #expect(try cast.read(cast.ann, after: other, to: chain[2].position).end.name == "fork")

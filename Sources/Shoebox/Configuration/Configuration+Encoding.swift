@@ -41,6 +41,11 @@ extension Configuration {
                 "zonesMax": .whole(limits.zonesMax),
                 "participantsMax": .whole(limits.participantsMax),
             ]),
+            "compaction": .object([
+                "segmentsMin": .whole(compaction.segmentsMin),
+                "segmentsMax": .whole(compaction.segmentsMax),
+                "graceSeconds": .whole(compaction.graceSeconds),
+            ]),
             "watcherPath": watcherPath.map { .string($0.text) } ?? .null,
             "assets": .object([
                 "policy": .string(assets.policy.rawValue),

@@ -86,6 +86,13 @@ extension Configuration {
         limits.zonesMax = try limitsReader.whole("zonesMax", in: 1...10_000, default: limits.zonesMax)
         limits.participantsMax = try limitsReader.whole(
             "participantsMax", in: 1...10_000, default: limits.participantsMax)
+        let compactionReader = try reader.section("compaction")
+        compaction.segmentsMin = try compactionReader.whole(
+            "segmentsMin", in: 2...1_000_000, default: compaction.segmentsMin)
+        compaction.segmentsMax = try compactionReader.whole(
+            "segmentsMax", in: 2...1_000_000, default: max(compaction.segmentsMax, compaction.segmentsMin))
+        compaction.graceSeconds = try compactionReader.whole(
+            "graceSeconds", in: 0...31_536_000, default: compaction.graceSeconds)
         let assetsReader = try reader.section("assets")
         assets.policy = try assetsReader.choice("policy", default: assets.policy)
         assets.cacheBytesMax = try assetsReader.wholeOrNull("cacheBytesMax", in: 0...Int.max)

@@ -36,6 +36,8 @@ public struct Configuration: Hashable, Sendable {
     public var hooks: [String] = []
     /// Where it stops and asks.
     public var limits = Limits()
+    /// When the own part of the container is folded.
+    public var compaction = Compaction()
     /// The gallery. Reserved: nothing but the default is accepted yet.
     public var web = Web()
 
@@ -126,6 +128,18 @@ public struct Configuration: Hashable, Sendable {
         public var zonesMax: Int = 200
         /// How many people may take part in a share, the owner not counted; 1 to 10,000.
         public var participantsMax: Int = 100
+        /// The defaults.
+        public init() {}
+    }
+
+    /// When the own part of the container is folded.
+    public struct Compaction: Hashable, Sendable {
+        /// A chain of fewer segments is left as it is, 2 to 1,000,000.
+        public var segmentsMin: Int = 100
+        /// A chain of so many small segments is folded even if most of it still counts, 2 to 1,000,000.
+        public var segmentsMax: Int = 2_000
+        /// How long folded segments are kept, since others may be reading them, 0 to 31,536,000.
+        public var graceSeconds: Int = 3_600
         /// The defaults.
         public init() {}
     }

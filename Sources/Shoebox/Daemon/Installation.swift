@@ -62,6 +62,9 @@ public struct Installation: Sendable {
         settings.isOpen = configuration.mode == .open
         settings.zonesMax = configuration.limits.zonesMax
         settings.participantsMax = configuration.limits.participantsMax
+        settings.compactSegmentsMin = UInt64(clamping: configuration.compaction.segmentsMin)
+        settings.compactSegmentsMax = UInt64(clamping: configuration.compaction.segmentsMax)
+        settings.compactGraceMilliseconds = UInt64(clamping: configuration.compaction.graceSeconds) * 1_000
         return settings
     }
 

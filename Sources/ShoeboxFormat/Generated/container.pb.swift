@@ -566,6 +566,9 @@ package nonisolated struct WireSegmentHeader: Sendable {
   /// bytes of the body when inflated
   package var plainCount: UInt64 = 0
 
+  /// in parts of a snapshot: the number of its first part; 0 for news
+  package var snapshotFirst: UInt64 = 0
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -584,6 +587,9 @@ package nonisolated struct WireTransaction: Sendable {
   package var isLast: Bool = false
 
   package var changes: [WireChange] = []
+
+  /// in a snapshot: for each change the number of the segment that it was published in
+  package var sequences: [UInt64] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -676,7 +682,7 @@ package nonisolated struct WireHead: @unchecked Sendable {
     set {_uniqueStorage()._floor = newValue}
   }
 
-  /// reserved
+  /// the last part of the snapshot that begins at the floor; absent while nothing was folded
   package var snapshot: WirePosition {
     get {_storage._snapshot ?? WirePosition()}
     set {_uniqueStorage()._snapshot = newValue}
@@ -1769,7 +1775,7 @@ nonisolated extension WireKeyring: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension WireSegmentHeader: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".SegmentHeader"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}replica\0\u{3}replica_nonce\0\u{1}account\0\u{1}device\0\u{1}sequence\0\u{1}previous\0\u{1}epoch\0\u{3}plain_count\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}replica\0\u{3}replica_nonce\0\u{1}account\0\u{1}device\0\u{1}sequence\0\u{1}previous\0\u{1}epoch\0\u{3}plain_count\0\u{3}snapshot_first\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1786,6 +1792,7 @@ nonisolated extension WireSegmentHeader: SwiftProtobuf.Message, SwiftProtobuf._M
       case 7: try { try decoder.decodeSingularBytesField(value: &self.previous) }()
       case 8: try { try decoder.decodeSingularMessageField(value: &self._epoch) }()
       case 9: try { try decoder.decodeSingularUInt64Field(value: &self.plainCount) }()
+      case 10: try { try decoder.decodeSingularUInt64Field(value: &self.snapshotFirst) }()
       default: break
       }
     }
@@ -1823,6 +1830,9 @@ nonisolated extension WireSegmentHeader: SwiftProtobuf.Message, SwiftProtobuf._M
     if self.plainCount != 0 {
       try visitor.visitSingularUInt64Field(value: self.plainCount, fieldNumber: 9)
     }
+    if self.snapshotFirst != 0 {
+      try visitor.visitSingularUInt64Field(value: self.snapshotFirst, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1836,6 +1846,7 @@ nonisolated extension WireSegmentHeader: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.previous != rhs.previous {return false}
     if lhs._epoch != rhs._epoch {return false}
     if lhs.plainCount != rhs.plainCount {return false}
+    if lhs.snapshotFirst != rhs.snapshotFirst {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1843,7 +1854,7 @@ nonisolated extension WireSegmentHeader: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension WireTransaction: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Transaction"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{3}is_last\0\u{1}changes\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{3}is_last\0\u{1}changes\0\u{1}sequences\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1854,6 +1865,7 @@ nonisolated extension WireTransaction: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 1: try { try decoder.decodeSingularBytesField(value: &self.id) }()
       case 2: try { try decoder.decodeSingularBoolField(value: &self.isLast) }()
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.changes) }()
+      case 4: try { try decoder.decodeRepeatedUInt64Field(value: &self.sequences) }()
       default: break
       }
     }
@@ -1869,6 +1881,9 @@ nonisolated extension WireTransaction: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if !self.changes.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.changes, fieldNumber: 3)
     }
+    if !self.sequences.isEmpty {
+      try visitor.visitPackedUInt64Field(value: self.sequences, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1876,6 +1891,7 @@ nonisolated extension WireTransaction: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.id != rhs.id {return false}
     if lhs.isLast != rhs.isLast {return false}
     if lhs.changes != rhs.changes {return false}
+    if lhs.sequences != rhs.sequences {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

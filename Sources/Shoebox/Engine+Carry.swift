@@ -1,0 +1,134 @@
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// What somebody else published can be lost from the container, and that device may never come again. A device of the zone's
+// owner then publishes what it has accepted of it, with dots, times and authors kept: `Documentation/Design/Compaction.md`.
+
+extension Engine {
+    private func lostKey(_ zone: ZoneID, _ replica: ReplicaID) -> String { "lost.\(zone).\(replica)" }
+    private func carriedKey(_ zone: ZoneID, _ replica: ReplicaID) -> String { "carried.\(zone).\(replica)" }
+
+    /// Up to which segment of another replica's chain this one publishes what counts; 0 for none.
+    func carried(of replica: ReplicaID, in zone: ZoneID) throws -> UInt64 {
+        UInt64(bitPattern: try store.read { db in try db.metaNumber(carriedKey(zone, replica)) } ?? 0)
+    }
+
+    /// Publishes what the container does not show any more of other replicas' chains, where nobody else will: at once for
+    /// those that were retired or put out, for others a day after it was first missed.
+    ///
+    /// - Parameter isAsked: whether a person wants it now.
+    func carryLost(_ id: ZoneID, folder: ZoneFolder, isAsked: Bool = false) throws {
+        guard let zone = zones[id], zone.row.isMine, zone.row.state == .active, !zone.control.isStopped else { return }
+        let uptime = world.uptimeMilliseconds()
+        guard isAsked || lostLookedFor[id].map({ uptime >= $0 + 30_000 }) ?? true else { return }
+        lostLookedFor[id] = uptime
+        let now = world.nowMilliseconds()
+        for peer in try store.read({ db in try db.peers(of: id) })
+        where peer.replica != replica && peer.applied.sequence > 0 {
+            let key = lostKey(id, peer.replica)
+            guard try carried(of: peer.replica, in: id) < peer.applied.sequence else { continue }
+            guard let shown = try shown(of: peer, in: zone, folder: folder, readsAll: isAsked) else {
+                if try store.read({ db in try db.metaNumber(key) }) != nil {
+                    try store.write { db in try db.setMetaText(key, nil) }
+                }
+                continue
+            }
+            let since = try store.read { db in try db.metaNumber(key) }.map { UInt64(bitPattern: $0) }
+            guard let since, since <= now else {
+                try store.write { db in try db.setMetaNumber(key, Int64(bitPattern: now)) }
+                guard isAsked else { continue }
+                try carry(peer, after: shown, in: zone)
+                continue
+            }
+            let wait = try isGone(peer, in: zone) ? unseenMilliseconds : settings.carryMilliseconds
+            guard isAsked || now - since >= wait else { continue }
+            try carry(peer, after: shown, in: zone)
+        }
+    }
+
+    /// Whether a replica will not publish again: its device is retired, or its account takes no part any more.
+    private func isGone(_ peer: PeerRow, in zone: ZoneInfo) throws -> Bool {
+        if zone.control.retired.values.contains(where: { $0[peer.replica] != nil }) { return true }
+        guard let account = peer.account else { return false }
+        let device = try store.read { db in try db.devices() }[peer.replica]
+        if let device, directory.cached(account)?.devices[DeviceID(device)]?.isRetired == true { return true }
+        return account != zone.control.owner && zone.control.participants[account]?.takesPart != true
+    }
+
+    /// Up to which segment a newcomer could read a chain that was read further here; nil where all of that is there.
+    ///
+    /// - Parameter readsAll: whether all segments are read, and not only the head.
+    private func shown(of peer: PeerRow, in zone: ZoneInfo, folder: ZoneFolder, readsAll: Bool) throws -> UInt64? {
+        let chain = ChainKey(zone: zone.id, replica: peer.replica)
+        var head = knownHeads[zone.id]?[peer.replica]
+        if head == nil || shorterHeads.contains(chain) || (head?.last.sequence ?? 0) < peer.applied.sequence {
+            // Once more from its start: what is remembered of it may be more than is left.
+            let cursor = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
+            head = try folder.readHead(peer.replica, from: HeadCursor(file: cursor.file)).newest
+            guard let head, head.last.sequence >= peer.applied.sequence else { return head?.last.sequence ?? 0 }
+        }
+        if readsAll, let head, let end = try readable(head, in: zone, folder: folder), end < peer.applied.sequence {
+            return end
+        }
+        guard let head, head.floor > 1, let end = head.content.snapshot else { return nil }
+        // A snapshot that was made too late stands where what counts has been.
+        let isCounted = zone.control.counts(head.account, peer.replica, sequence: end.sequence)
+        let device = head.device.digest
+        let isRetired =
+            zone.control.scope(head.account, peer.replica, sequence: end.sequence, device: device) == .nothing
+        return isCounted && !isRetired ? nil : 0
+    }
+
+    /// How far a chain can be read from its start, or from its snapshot; nil for to its end.
+    private func readable(_ head: HeadRecord, in zone: ZoneInfo, folder: ZoneFolder) throws -> UInt64? {
+        var position = Position.start
+        while true {
+            let page = try folder.readSegments(
+                of: head.replica, after: position, upTo: head, isSealed: zone.control.isSealed, keyring: zone.keyring)
+            position = page.segments.last?.position ?? position
+            switch page.end {
+            case .complete: return nil
+            case .more: continue
+            case .notYet, .damaged: return position.sequence
+            // Of a fork nobody knows which version is right, and the rest is no loss.
+            case .missingKey, .fork, .rolledBack, .expired: return nil
+            }
+        }
+    }
+
+    /// Publishes what counts of a chain after a segment, and notes that this replica vouches for it from now on.
+    private func carry(_ peer: PeerRow, after shown: UInt64, in zone: ZoneInfo) throws {
+        guard try store.read({ db in try db.outbox(of: zone.id) }).isEmpty else { return }
+        let id = world.randomBytes(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        let count = try store.write { db in
+            let lost = try db.acceptedChanges(in: zone.id, by: peer.replica, after: shown)
+            try db.setMetaNumber(carriedKey(zone.id, peer.replica), Int64(bitPattern: peer.applied.sequence))
+            guard !lost.isEmpty, var row = try db.zone(zone.id) else { return 0 }
+            var rest = lost[...]
+            let whole = SegmentTransaction(id: id, changes: lost.map(\.change))
+            for part in SegmentBuilder.split([whole]) {
+                let segment = try SegmentCoder.encode(
+                    part, zone: zone.id, after: row.last, isSealed: zone.control.isSealed, keyring: zone.keyring,
+                    identity: identity, randomBytes: world.randomBytes)
+                try db.setOutbox(segment.position, bytes: segment.bytes, zone: zone.id)
+                let number = part.reduce(0) { $0 + $1.changes.count }
+                try db.vouch(
+                    for: rest.prefix(number).map(\.id), as: account, replica, sequence: segment.position.sequence)
+                rest = rest.dropFirst(number)
+                row.last = segment.position
+            }
+            row.isHeadDirty = true
+            try db.setZone(row)
+            return lost.count
+        }
+        zones[zone.id]?.row = try store.read { db in try db.zone(zone.id) } ?? zone.row
+        for code in ["rolledBack", "segmentMissing", "cutShort"] {
+            try clearProblems(code, in: zone.id, below: "/log/\(peer.replica)")
+        }
+        log("published \(count) changes again that \(peer.replica) had published in '\(zone.control.title)'")
+    }
+}

@@ -1,0 +1,126 @@
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+@testable import Shoebox
+
+/// What a device had published that never comes again, and that the container has lost, the owner's devices publish.
+@Suite struct CarryTests {
+    private static let day: UInt64 = 86_400_000
+    private static let whole = Party.content.merging(["bob.jpg": "by bob"]) { $1 }
+
+    /// Bob writes a photo and a caption, and is never seen again.
+    private func withoutBob() throws -> (party: Party, here: Village) {
+        let party = try Party(bob: "readWrite", others: ["dave"])
+        try party.bob.machine.shared.write("alice/Summer/bob.jpg", "by bob")
+        try #require(try party.village.settle())
+        for (path, text) in [("alice/Summer/bob.jpg", "mine"), ("alice/Summer/a.jpg", "seen by bob")] {
+            let reply = party.bob.request(.caption(path: party.bob.path(path, .shared), text: text))
+            #expect(reply.code == 0, "\(reply)")
+        }
+        try #require(try party.village.settle())
+        var here = party.village
+        here.replicas.remove(at: 1)
+        return (party, here)
+    }
+
+    private func lose(_ prefixes: [String], _ party: Party) throws {
+        for prefix in prefixes {
+            let paths = try party.village.mountFiles("zones/\(party.zone)/\(prefix)/\(party.bob.identity.replica)")
+            try #require(!paths.isEmpty)
+            for path in paths { party.village.world.storage.rawRemove(path) }
+        }
+    }
+
+    /// What Dave is shown, invited now.
+    private func newcomer(_ party: Party, _ here: Village) throws -> (files: [String: String], captions: [String?]) {
+        let dave = party.village.replicas[3]
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        try here.meet()
+        try here.pass(3)
+        let captions = ["bob.jpg", "a.jpg"].map { dave.sidecar("alice/Summer/\($0)", .shared)?.fields.caption }
+        return (dave.tree(.shared), captions)
+    }
+
+    private func expectWhole(_ seen: (files: [String: String], captions: [String?])) {
+        #expect(seen.files == Dictionary(uniqueKeysWithValues: Self.whole.map { ("alice/Summer/" + $0, $1) }))
+        #expect(seen.captions == ["mine", "seen by bob"])
+    }
+
+    @Test(arguments: [["log", "heads"], ["heads"], ["log"]])
+    func `what only a device had published that is gone comes from the owner, after a day`(lost: [String]) throws {
+        let (party, here) = try withoutBob()
+        try lose(lost, party)
+        // A missing segment is not missed by those who have read it, but found by a verification.
+        if lost == ["log"] {
+            let report = try party.alice.engine.verify()
+            #expect(report.faults.contains { $0.isMendable }, "\(report.faults)")
+            #expect(party.alice.request(try #require(report.repair)).code == 0)
+            try here.meet()
+            return expectWhole(try newcomer(party, here))
+        }
+        try here.meet()
+        here.world.clock.advance(milliseconds: 3_600_000)
+        try here.meet()
+        #expect(try party.alice.engine.carried(of: party.bob.identity.replica, in: party.zone) == 0, "not so soon")
+        here.world.clock.advance(milliseconds: Self.day)
+        try here.meet()
+        try here.meet()
+        expectWhole(try newcomer(party, here))
+        party.expectShown(Self.whole)
+        for replica in [party.alice, party.carol] { #expect(replica.problems.isEmpty, "\(replica.problems)") }
+        // Bob comes back all the same: he says the same again, and goes on.
+        try party.bob.restart()
+        try party.bob.machine.shared.write("alice/Summer/late.jpg", "back")
+        try party.village.meet()
+        here.world.clock.advance(milliseconds: 700_000)
+        try party.village.meet()
+        party.expectShown(Self.whole.merging(["late.jpg": "back"]) { $1 })
+        for replica in party.village.replicas { #expect(replica.problems.isEmpty, "\(replica.problems)") }
+    }
+
+    @Test(arguments: [true, false])
+    func `where its account takes no part any more, or a person asks, it comes at once`(isRemoved: Bool) throws {
+        let (party, here) = try withoutBob()
+        if isRemoved { #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0) }
+        try lose(["log", "heads"], party)
+        try party.alice.restart()
+        if !isRemoved {
+            let report = try party.alice.engine.verify()
+            #expect(report.faults.contains { $0.code == "headBehind" && $0.isMendable }, "\(report.faults)")
+            #expect(party.alice.request(try #require(report.repair)).code == 0)
+            #expect(try party.alice.engine.verify().faults.isEmpty)
+        }
+        try here.meet()
+        here.world.clock.advance(milliseconds: 121_000)
+        try here.meet()
+        expectWhole(try newcomer(party, here))
+    }
+
+    @Test func `a container that is lost as a whole is filled again without a device that is gone`() throws {
+        let (party, here) = try withoutBob()
+        let storage = party.village.world.storage
+        for path in storage.tree().keys { storage.rawRemove(try path.mountPath) }
+        for name in storage.rawList(.root) { storage.rawRemove(try name.mountPath) }
+        for replica in here.replicas { try replica.restart() }
+        #expect(party.alice.request(.recreateContainer).code == 0)
+        for _ in 0..<3 {
+            try here.meet()
+            here.world.clock.advance(milliseconds: Self.day)
+        }
+        try here.meet()
+        expectWhole(try newcomer(party, here))
+        var village = here
+        let laptop = try village.addDevice(of: party.alice, name: "laptop")
+        try village.meet()
+        try village.pass(3)
+        #expect(laptop.tree(.library) == party.alice.tree(.library))
+        #expect(laptop.sidecar("Summer/bob.jpg", .library)?.fields.caption == "mine")
+    }
+}
