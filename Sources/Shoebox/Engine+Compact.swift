@@ -50,6 +50,10 @@ extension Engine {
             (try db.zone(zone.id), try db.snapshot(of: zone.id), try db.outbox(of: zone.id).isEmpty)
         }
         guard let row, row.last.sequence > 0, isPublished else { return }
+        // What was carried here while this account owned the zone would count for nobody who comes later, if somebody repeated
+        // it who owns the zone no more.
+        let intervals = zone.control.participants[account]?.intervals[replica] ?? []
+        guard zone.row.isMine || !intervals.contains(where: \.isOwners) else { return }
         if snapshot.nextFloor > 0 { return try raiseFloor(snapshot, of: zone) }
         if snapshot.tidied < snapshot.floor {
             guard try removeFolded(snapshot, of: zone) || isAsked else { return }

@@ -58,7 +58,8 @@ extension Engine {
         _ error: CloudError, _ zone: ZoneInfo, folder: ZoneFolder, named: [ControlVersion]
     ) throws {
         if error.code == .notInvited {
-            guard !zone.row.isMine else { throw error }
+            // A zone that was handed over while nobody looked is an own one no more.
+            guard try !zone.row.isMine || folder.presentOwner() != account else { throw error }
             let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
             let signature = try folder.newestSignature(
                 of: named, after: known, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)))
@@ -99,7 +100,8 @@ extension Engine {
             let reading = try reader(of: id)
             do {
                 _ = try folder.readControl(
-                    named, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)),
+                    named, owner: zone.control.owner,
+                    admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)),
                     identity: reading, keyring: &keyring)
             } catch {
                 if error.code == .offline { throw error }
@@ -123,11 +125,12 @@ extension Engine {
         let who = signature.map { label(of: $0.signer) } ?? zone.control.ownerLabel
         let when = signature.map { " at \(Self.minuteText($0.wallMilliseconds))" } ?? ""
         let what = isStopped ? "was stopped by \(who)\(when)" : "is closed to you: \(who) removed you\(when)"
-        let keeps = zone.control.endPolicy == .keep
+        // What lies in the own library stays there.
+        let keeps = zone.control.endPolicy == .keep || zone.row.root == .library
         // Said first, so that it is said even if the process dies while the files are put away.
         try report(
             "ended", zone: id,
-            "The share '\(zone.control.title)' \(what). Its files go to the trash of the shared folder.",
+            "The share '\(zone.control.title)' \(what). Its files go to the trash of the \(zone.row.root == .shared ? "shared folder" : "library").",
             (keeps
                 ? "Copies of all its files go to 'Kept from \(zone.control.title)' in your library."
                 : "What you had not yet published goes to 'Kept from \(zone.control.title)' in your library.")
@@ -202,7 +205,7 @@ extension Engine {
         var leaving: Set<AccountID> = []
         var returning: Set<AccountID> = []
         var accepted: Set<AccountID> = []
-        for participant in zone.control.participants.values {
+        for participant in zone.control.participants.values where participant.account != zone.control.owner {
             let theirs = heads.filter { $0.account == participant.account }
             let left = theirs.filter { $0.content.left == participant.generation }.map(\.content.wallMilliseconds).max()
             let back = theirs.filter { $0.content.returning == participant.generation }.map(\.content.wallMilliseconds)

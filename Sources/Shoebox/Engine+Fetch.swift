@@ -276,7 +276,7 @@ extension Engine {
                         let scope = control.scope(
                             segment.account, segment.replica, sequence: sequence, device: segment.device.digest)
                         let standing: ChangeStanding =
-                            !isWellFormed(change, from: segment, control: control)
+                            !isWellFormed(change, control: control)
                             ? .malformed : scope > .nothing ? .accepted : .refused
                         if !standing.counts { refused += 1 }
                         touched.insert(change.record)
@@ -312,13 +312,7 @@ extension Engine {
     }
 
     /// Whether a change is one that its sender may send at all, whatever the permission.
-    func isWellFormed(_ change: Change, from segment: Segment, control: Control) -> Bool {
-        if segment.account != control.owner {
-            // Only a zone's owner may carry what others wrote.
-            guard change.dot.replica == segment.replica, change.author == segment.account,
-                change.forwards.map({ $0.replica == segment.replica }) ?? true
-            else { return false }
-        }
+    func isWellFormed(_ change: Change, control: Control) -> Bool {
         if change.type == .placement, control.kind != .privateZone { return false }
         if change.record == .zoneRoot { return false }
         return change.dot.counter > 0 && change.dot.counter <= Dot.counterMax

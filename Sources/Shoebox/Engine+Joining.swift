@@ -128,7 +128,7 @@ extension Engine {
         let mount = RecordID(zone: zone.id, name: .zoneRoot)
         let shown = try? store.read { db in try db.basePath(of: mount, top: [top(zone.row.root)]) }
         if zone.row.state == .active, let shown { return display(shown, zone.row.root) }
-        return "shared/\(FileName(safe: zone.control.ownerLabel))/\(FileName(safe: zone.control.title))"
+        return "shared/\(FileName(safe: zone.control.founderOrOwner.label))/\(FileName(safe: zone.control.title))"
     }
 
     /// Opens a zone that this account was invited to and takes it up.
@@ -137,11 +137,14 @@ extension Engine {
     func join(_ id: ZoneID, fingerprint: String?, keys: JoinLinkKeys? = nil) throws -> ZoneInfo {
         try finishWithdrawals()
         let folder = zoneFolder(id)
-        let owner = try folder.owner(expecting: fingerprint)
-        if owner != account, let entry = try directory.account(owner) { try pin(entry, isNamed: fingerprint != nil) }
         var keyring = zones[id]?.keyring ?? ZoneKeyring()
         let reading = try keys.map { try identity.opening(with: $0) } ?? reader(of: id)
-        let current = try folder.currentControl(named: [], known: [], identity: reading, keyring: &keyring)
+        let current = try folder.currentControl(
+            named: [], known: [], expecting: fingerprint, identity: reading, keyring: &keyring)
+        let owner = current.control.owner
+        if owner != account, let entry = try directory.account(owner) {
+            try pin(entry, isNamed: owner.fingerprint == fingerprint)
+        }
         guard !current.control.isStopped else {
             throw RequestError(
                 ExitCode.notFound, "The share '\(current.control.title)' was stopped by its owner.",
@@ -156,15 +159,17 @@ extension Engine {
                 remedy: "Ask \(current.control.ownerLabel) to invite you.")
         }
         let isMine = owner == account
+        let root: RootKind = current.control.kind == .share ? root(of: current.control) : .library
         let keyringData = try keyring.column
         try store.write { db in
             var row =
                 try db.zone(id)
                 ?? ZoneRow(
-                    id: id, kind: current.control.kind, root: isMine ? .library : .shared, isMine: isMine,
+                    id: id, kind: current.control.kind, root: root, isMine: isMine,
                     keyring: keyringData, control: try ControlCoder.encode(current.control).column,
                     controlVersion: newest.version, controlHash: newest.hash)
             row.state = .active
+            row.isMine = isMine
             row.keyring = keyringData
             row.control = try ControlCoder.encode(current.control).column
             row.controlVersion = newest.version
@@ -177,7 +182,7 @@ extension Engine {
             try db.setMetaText(askedKey(id), nil)
             try db.settleLetters("invitation", zone: id, .accepted)
             // What was put into the folder that became this share follows it only now.
-            if isMine, let placement = try placements(db).zones[id],
+            if root == .library, let placement = try placements(db).zones[id],
                 let folder = try db.state(of: placement.id)?[.photo]?.reference
             {
                 try db.markDirty(RecordID(zone: placement.id.zone, name: folder))
@@ -185,7 +190,7 @@ extension Engine {
             try forgetLeave(of: id, db)
         }
         try reloadZones()
-        if !isMine, current.control.kind == .share {
+        if root == .shared {
             try store.write { db in
                 var writer = try HistoryWriter(db, engine: self, author: "cli")
                 let placements = try placements(db)
@@ -259,7 +264,8 @@ extension Engine {
     /// The zone is no longer synced before the first file is moved: what is missing then is no deletion of the user's,
     /// however the process ends. `finishWithdrawals` goes on from there.
     func withdraw(_ zone: ZoneInfo, state: ZoneRow.State, keepCopy: Bool) throws {
-        if try checkRoot(.shared) { _ = try scan(.shared, author: "scan") }
+        let root = zone.row.root
+        if try checkRoot(root) { _ = try scan(root, author: "scan") }
         let base = try store.read { db in try db.base(in: zone.id) }
         let unpushed: Set<RecordName> = try store.read { db in
             let pending = try db.pendingChanges(in: zone.id, limit: .max).map(\.change.record)
@@ -268,7 +274,7 @@ extension Engine {
         }
         if !base.isEmpty {
             // Without the folder nothing can be put away: try again when it is there.
-            guard try checkRoot(.shared) else { throw offlineError }
+            guard try checkRoot(root) else { throw offlineError }
             let isCopying = base.contains { $0.kind == .file && (keepCopy || unpushed.contains($0.id.name)) }
             guard try !isCopying || checkRoot(.library) else { throw offlineError }
             for row in base where row.kind == .file && (keepCopy || unpushed.contains(row.id.name)) {
@@ -278,6 +284,7 @@ extension Engine {
         try store.write { db in
             guard var row = try db.zone(zone.id) else { return }
             row.state = state
+            row.isMine = false
             try db.setZone(row)
             if state == .left { try noteLeave(of: zone, db) }
             try db.setMetaText(withdrawalKey(zone.id), "1")
@@ -300,14 +307,18 @@ extension Engine {
         guard try store.read({ db in try db.metaText(withdrawalKey(id)) }) != nil else { return }
         let base = try store.read { db in try db.base(in: id) }
         if !base.isEmpty {
-            guard try checkRoot(.shared) else { return }
-            try removeShown(base)
+            guard let root = zones[id]?.row.root, try checkRoot(root) else { return }
+            try removeShown(base, from: root)
         }
         try store.write { db in
             try db.forgetRecords(of: id)
             try setOwnChainUnread(true, in: id, db)
             var writer = try HistoryWriter(db, engine: self, author: "cli")
-            try removePlacement(try placements(db).zones[id], writer: &writer)
+            let placements = try placements(db)
+            try removePlacement(placements.zones[id], writer: &writer)
+            for (record, placement) in placements.records where record.zone == id {
+                try removePlacement(placement, writer: &writer)
+            }
             try writer.finish()
             try db.markLayoutDirty()
             try db.setMetaText(withdrawalKey(id), nil)
@@ -317,9 +328,9 @@ extension Engine {
     }
 
     /// Moves everything shown of a zone to the trash, folders that become empty with it. What has changed stays.
-    private func removeShown(_ base: [BaseRow]) throws {
-        let applier = makeApplier(.shared)
-        let tops: Set<RecordID> = [top(.shared)]
+    private func removeShown(_ base: [BaseRow], from root: RootKind) throws {
+        let applier = makeApplier(root)
+        let tops: Set<RecordID> = [top(root)]
         var directories: [(RecordID, RelativePath)] = []
         for row in base {
             guard
@@ -331,7 +342,7 @@ extension Engine {
                 directories.append((row.id, path))
                 continue
             }
-            try removeSidecarFile(of: row.id, besides: path, root: .shared)
+            try removeSidecarFile(of: row.id, besides: path, root: root)
             _ = applier.apply(.remove(row.id, at: path, expecting: row.stamp))
         }
         for (id, path) in directories.sorted(by: { $0.1.names.count > $1.1.names.count }) {

@@ -33,7 +33,7 @@ extension Engine {
         try store.write { db in try db.setMetaText(key, "1") }
     }
 
-    private func send(_ letter: Letter, to account: AccountID) throws {
+    func send(_ letter: Letter, to account: AccountID) throws {
         guard let entry = try directory.account(account) else { return }
         var letter = letter
         letter.label = settings.label
@@ -118,6 +118,7 @@ extension Engine {
             try store.write { db in try db.setMetaText(askedKey(letter.zone), nil) }
             log("'\(letter.label)' did not admit this account to a share")
             row.state = .declined
+        case .consent, .refusal: try noteAnswer(letter, from: received)
         }
         return row
     }
@@ -255,7 +256,7 @@ extension Engine {
 
     /// Whether a share has as many participants as it may.
     func isFull(_ control: Control) -> Bool {
-        control.participants.values.filter(\.takesPart).count >= settings.participantsMax
+        control.guests.count >= settings.participantsMax
     }
 
     /// The requests that wait, of one share or all.
@@ -317,7 +318,7 @@ extension Engine {
     /// Asks the owner of a zone to be admitted.
     func ask(_ link: ShareLink) throws -> Reply {
         let folder = zoneFolder(link.zone)
-        let owner = try folder.owner(expecting: link.ownerFingerprint)
+        let owner = try folder.presentOwner(expecting: link.ownerFingerprint)
         var letter = Letter(kind: .request, zone: link.zone, permission: .readOnly)
         if let keys = try link.keys {
             letter.joinKey = keys.joinKey

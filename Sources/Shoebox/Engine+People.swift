@@ -29,7 +29,8 @@ extension Engine {
 
     /// Changes who takes part in a zone, as its owner or an admin: reads the newest control, changes it, publishes the result.
     func changeControl(
-        of zone: ZoneInfo, newEpoch: Bool = false, _ change: (inout Control) throws -> Void
+        of zone: ZoneInfo, newEpoch: Bool = false, consent: TransferConsent? = nil,
+        _ change: (inout Control) throws -> Void
     ) throws {
         _ = try openContainer()
         let folder = zoneFolder(zone.id)
@@ -50,7 +51,8 @@ extension Engine {
         }
         try setControlPending(zone.id, true)
         let verified = try folder.publishControl(
-            control, replacing: current, keyring: &keyring, newEpoch: newEpoch, identity: identity,
+            control, replacing: current, keyring: &keyring, newEpoch: newEpoch,
+            consent: control.owner == current.control.owner ? nil : consent, identity: identity,
             nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
         try keep(verified.control, version: verified.version, keyring: keyring, in: zone.id)
         try setControlPending(zone.id, false)
@@ -68,6 +70,7 @@ extension Engine {
             row.controlHash = version.hash
             row.keyring = keyringData
             row.isHeadDirty = true
+            row.isMine = control.owner == account
             try db.setZone(row)
             let devices = try db.devices()
             let affected = try db.judgeAgain(in: zone) { control.scope($0, $1, sequence: $2, device: devices[$1]) }
@@ -181,7 +184,7 @@ extension Engine {
                 ExitCode.failed, "\(entry.label) is the owner of '\(zone.control.title)'.", "Invite somebody else.")
         }
         for entry in entries { try require(.invite, to: entry.account, grant, in: zone) }
-        let present = Set(zone.control.participants.values.filter(\.takesPart).map(\.account))
+        let present = Set(zone.control.guests.map(\.account))
         guard present.union(entries.map(\.account)).count <= settings.participantsMax else {
             throw RequestError(
                 ExitCode.failed,
@@ -259,7 +262,7 @@ extension Engine {
         return Reply(lines: ids.map { "\(label(of: $0)) was removed from '\(zone.control.title)'" })
     }
 
-    private func participant(_ name: String, in zone: ZoneInfo) throws -> AccountID {
+    func participant(_ name: String, in zone: ZoneInfo) throws -> AccountID {
         let wanted = name.split(separator: "#", maxSplits: 1).map(String.init)
         let found = zone.control.participants.values.filter { participant in
             (participant.label == wanted.first || participant.account.fingerprint == name)
@@ -304,6 +307,8 @@ extension Engine {
             if let other = try store.read({ db in try unitedWith(zone.id, db) }), let one = zones[other] {
                 try takeOverContent(of: zone, into: one)
             }
+            // What was made by somebody else lies in the shared folder, and stays there, for its owner alone.
+            guard zone.row.root == .library else { continue }
             try bringHome(zone)
             try pushAll()
             try store.write { db in

@@ -162,7 +162,9 @@ extension Engine {
         }
         // Who was put out keeps what is unpublished in another way: with all of the share, see `withdraw`.
         guard control.permission(of: account) > .none, !control.isStopped else { return 0 }
-        let lost = try db.pendingNotCounting(in: zone, of: account, scope: control.permission(of: account).scope)
+        let lost = try db.pendingNotCounting(
+            in: zone, of: account,
+            scope: account == control.owner ? .carried : control.permission(of: account).scope)
         for stored in lost where Self.content(of: stored.change) != nil {
             let id = RecordID(zone: zone, name: stored.change.record)
             if try db.base(id)?.kind == .file { try owePrivateCopy(of: id, .notPublished, db) }

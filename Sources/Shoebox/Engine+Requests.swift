@@ -51,6 +51,11 @@ extension Engine {
             try setPermission(try zoneNamed(share, for: .changePermission), account, permission)
         case .uninvite(let share, let accounts): try uninvite(try zoneNamed(share, for: .removeParticipant), accounts)
         case .stop(let share): try stopShare(try zoneNamed(share, mine: true, isPastFine: true))
+        case .transfer(let share, let account, let stays):
+            try offerTransfer(try zoneNamed(share, mine: true), account, stays: stays)
+        case .transferWithdraw(let share): try withdrawTransfer(try zoneNamed(share, mine: true))
+        case .transferAnswer(let share, let accepts):
+            try answerTransfer(try zoneNamed(share, mine: nil), accepts: accepts)
         case .leave(let share, let keepCopy):
             try leave(try zoneNamed(share, mine: nil, isPastFine: true), keepCopy: keepCopy)
         case .accept(let link): try accept(link: link)
@@ -287,7 +292,8 @@ extension Engine {
     /// Returns the shares of which that holds.
     func offerLeaveOfReplaced(missing: Set<RecordID>, isWhole: Bool) throws -> Set<ZoneID> {
         var offered: Set<ZoneID> = []
-        for zone in zones.values where !zone.row.isMine && zone.row.state == .active {
+        for zone in zones.values
+        where !zone.row.isMine && zone.row.root == .shared && zone.row.state == .active {
             guard try store.read({ db in try db.metaText(replacedKey(zone.id)) }) != nil else { continue }
             let shown = try store.read { db in try db.base(in: zone.id) }.filter { !$0.id.isZoneRoot }
             let isEmpty = !shown.isEmpty && shown.filter { $0.parent.isZoneRoot }.allSatisfy { missing.contains($0.id) }

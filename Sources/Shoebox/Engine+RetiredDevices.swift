@@ -19,7 +19,7 @@ extension Engine {
 
     private func keepCurrent(_ zone: ZoneInfo) throws {
         let control = zone.control
-        let accounts = [control.owner] + control.participants.values.filter(\.takesPart).map(\.account).sorted()
+        let accounts = [control.owner] + control.guests.map(\.account).sorted()
         var retired: [(device: DeviceID, account: AccountEntry)] = []
         var rewrapped: Set<AccountID> = []
         for id in accounts {

@@ -129,6 +129,7 @@ extension Engine {
             try finishStopped()
             try exchangeLetters()
             try compactAll()
+            try finishTransfers()
             // Heads that now name what was fetched, and controls that were written.
             outcome.pushed += try pushAll()
             for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }

@@ -257,7 +257,7 @@ private struct RootScan {
                     listing.candidates.append(entry)
                     if let known {
                         listing.changed.append(known)
-                        if known.id.isZoneRoot, engine.zones[known.id.zone]?.row.isMine == false {
+                        if known.id.isZoneRoot, root == .shared, engine.zones[known.id.zone]?.row.isMine == false {
                             try engine.noteReplaced(known.id.zone)
                         }
                     } else if engine.isMountPoint(entryPath, root) {

@@ -157,6 +157,7 @@ extension Engine {
     func addToShare(_ zone: ZoneInfo, _ paths: [PathReference]) throws -> Reply {
         guard let privateZone else { throw offlineError }
         guard zone.row.state == .active else { throw endedError(zone) }
+        try refuseIfShownElsewhere(zone)
         for path in paths { _ = try record(at: path) }
         var already: [String] = []
         try store.write { db in
@@ -185,6 +186,7 @@ extension Engine {
     /// Moves things of a share back to where the owner's library has them.
     func removeFromShare(_ zone: ZoneInfo, _ paths: [PathReference]) throws -> Reply {
         guard let privateZone else { throw offlineError }
+        try refuseIfShownElsewhere(zone)
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             let placements = try placements(db)
@@ -277,6 +279,16 @@ extension Engine {
             try writer.write(id, type: .folder, .delete, context: VersionVector([change.dot]))
         }
         return id
+    }
+
+    /// Refuses to move photos between the library and a share that was handed over to this account: it lies in the shared
+    /// folder, where files are moved by hand.
+    private func refuseIfShownElsewhere(_ zone: ZoneInfo) throws {
+        guard zone.row.root == .shared else { return }
+        throw RequestError(
+            ExitCode.failed,
+            "'\(zone.control.title)' was handed over to you and lies in the shared folder, not in your library.",
+            "Move the files into its folder there, or out of it: that adds them, or takes them out.")
     }
 
     /// The error for what needs the container.

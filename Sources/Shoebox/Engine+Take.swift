@@ -28,10 +28,16 @@ extension Engine {
                 engine: self, root: root, db: db, writer: try HistoryWriter(db, engine: self, author: author),
                 placements: try placements(db))
             for change in changes {
-                if case .delete(let id) = change, root == .shared, id.isZoneRoot { taker.leaving.insert(id.zone) }
+                if case .delete(let id) = change, root == .shared, id.isZoneRoot,
+                    zones[id.zone]?.row.isMine != true
+                {
+                    taker.leaving.insert(id.zone)
+                }
                 if case .delete(let id) = change, id.zone == .none {
                     for zone in zonesShown(.shared)
-                    where RecordName(zone.control.owner.digest.high) == id.name { taker.leaving.insert(zone.id) }
+                    where Self.ownerFolderName(zone.control) == id.name && !zone.row.isMine {
+                        taker.leaving.insert(zone.id)
+                    }
                 }
             }
             try taker.remember(changes)
@@ -55,7 +61,7 @@ extension Engine {
     /// Takes back the offer to leave a share whose folder is there again, the same one with all that was in it: it was
     /// not listed, or its user moved it back.
     func resumeOffered() throws {
-        for zone in zones.values where !zone.row.isMine && zone.row.state == .leaveOffered {
+        for zone in zones.values where zone.row.root == .shared && zone.row.state == .leaveOffered {
             let mount = RecordID(zone: zone.id, name: .zoneRoot)
             let found = try store.read { db -> (BaseRow, RelativePath, [FileName])? in
                 guard let row = try db.base(mount), let path = try db.basePath(of: mount, top: [top(.shared)]) else {
@@ -309,7 +315,8 @@ private struct LocalTaker {
             return
         }
         if id.zone == .none {
-            for zone in engine.zonesShown(.shared) where RecordName(zone.control.owner.digest.high) == id.name {
+            for zone in engine.zonesShown(.shared)
+            where Engine.ownerFolderName(zone.control) == id.name && !zone.row.isMine {
                 try offerLeave(zone.id)
             }
         }

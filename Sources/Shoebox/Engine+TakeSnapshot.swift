@@ -151,9 +151,11 @@ private struct Repetition {
         for (change, sequence) in group {
             let scope = min(
                 control.counts(segment, at: sequence), control.counts(segment, at: segment.position.sequence))
+            let mayCount =
+                scope == .carried
+                || scope > .nothing && !Database.isCarried(change, by: segment.replica, segment.account)
             let standing: ChangeStanding =
-                !engine.isWellFormed(change, from: segment, control: control)
-                ? .malformed : scope > .nothing ? .accepted : .refused
+                !engine.isWellFormed(change, control: control) ? .malformed : mayCount ? .accepted : .refused
             guard
                 try db.insert(
                     change, zone: zone, account: segment.account, sender: segment.replica, sequence: sequence,

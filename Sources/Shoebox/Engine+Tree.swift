@@ -92,13 +92,13 @@ extension Engine {
                         // A shared folder shows always; the folder for contributions to a selection while it has some.
                         authorLabel: settings.label, isLive: placement.isLocated))
             } else {
-                let ownerFolder = RecordID(zone: .none, name: RecordName(zone.control.owner.digest.high))
-                let ownerName = FileName(safe: zone.control.ownerLabel)
+                let ownerFolder = RecordID(zone: .none, name: Self.ownerFolderName(zone.control))
+                let ownerName = FileName(safe: zone.control.founderOrOwner.label)
                 if !result.contains(where: { $0.id == ownerFolder }) {
                     result.append(
                         PlacedRecord(
                             id: ownerFolder, kind: .folder, parent: top(.shared), parentStamp: .zero, name: ownerName,
-                            nameStamp: .zero, authorLabel: zone.control.ownerLabel))
+                            nameStamp: .zero, authorLabel: zone.control.founderOrOwner.label))
                 }
                 // Two shares of one title must not become one folder: what is dropped in it must go to one zone.
                 var name = placement?.name ?? FileName(safe: zone.control.title)
@@ -160,6 +160,15 @@ extension Engine {
         }
         return parentID(row)
     }
+
+    /// The folder of the shared folder that a share is in: that of who made it, whoever owns it now. So nothing moves when
+    /// a share is handed over.
+    static func ownerFolderName(_ control: Control) -> RecordName {
+        RecordName(control.founderOrOwner.account.digest.high)
+    }
+
+    /// The watched folder that shows a share: the library of who made it, the shared folder of everybody else.
+    func root(of control: Control) -> RootKind { control.founderOrOwner.account == account ? .library : .shared }
 
     /// An account's label, for names and messages.
     func label(of account: AccountID) -> String {

@@ -51,7 +51,7 @@ extension Engine {
     /// Invites whoever takes part in one share to another; who is in both keeps what they may do there.
     private func takeOverParticipants(of other: ZoneInfo, into zone: ZoneInfo) throws {
         let missing = other.control.participants.values.filter { participant in
-            participant.status != .removed && participant.permission != .none
+            participant.status != .removed && participant.permission != .none && participant.role != .owner
                 && zone.control.participants[participant.account] == nil
         }
         guard !missing.isEmpty else { return }

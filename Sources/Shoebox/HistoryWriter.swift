@@ -12,6 +12,8 @@ struct HistoryWriter {
     let author: String
     let nowMilliseconds: UInt64
     private(set) var count = 0
+    /// The zones in which what others wrote may be carried.
+    private let owned: Set<ZoneID>
     /// Records that this transaction moved to another zone, by what they were.
     var carried: [RecordID: RecordID] = [:]
     private var clock: HybridClock
@@ -23,6 +25,7 @@ struct HistoryWriter {
         replica = engine.replica
         account = engine.account
         self.author = author
+        owned = Set(engine.zones.values.filter { $0.control.owner == engine.account }.map(\.id))
         nowMilliseconds = engine.world.nowMilliseconds()
         clock = try db.clock()
         counter = try db.lastCounter()
@@ -73,7 +76,8 @@ struct HistoryWriter {
     mutating func insert(_ change: Change, zone: ZoneID) throws {
         let token = try openToken()
         try db.insert(
-            change, zone: zone, account: account, sender: replica, sequence: 0, standing: .pending, token: token)
+            change, zone: zone, account: account, sender: replica, sequence: 0, standing: .pending, token: token,
+            scope: owned.contains(zone) ? .carried : .all)
         count += 1
     }
 

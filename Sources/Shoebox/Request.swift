@@ -57,6 +57,12 @@ public enum Request: Sendable, Codable {
     case uninvite(share: String, accounts: [String])
     /// Stops a share: the owner keeps everything.
     case stop(share: String)
+    /// Offers a share to a participant, who owns it after accepting; `stays` is what the owner keeps: admin or a permission.
+    case transfer(share: String, account: String, stays: String)
+    /// Takes such an offer back.
+    case transferWithdraw(share: String)
+    /// Accepts such an offer, or declines it.
+    case transferAnswer(share: String, accepts: Bool)
     /// Leaves a share.
     case leave(share: String, keepCopy: Bool)
     /// Accepts an invitation by its link.

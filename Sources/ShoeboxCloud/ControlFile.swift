@@ -18,6 +18,10 @@ public struct VerifiedControl: Hashable, Sendable {
     public var device: DeviceID
     /// The signer's wall clock, milliseconds since 1970.
     public var wallMilliseconds: UInt64
+    /// The hand-overs of the zone before it.
+    public var lineage: [ControlVersion]
+    /// Who owns the zone from it on, if it hands the zone over.
+    public var newOwner: AccountID?
 }
 
 /// A control file whose envelope is read and whose signature is not checked yet.
@@ -35,6 +39,13 @@ struct ControlFile {
     var epoch: EpochID?
     /// The zone that the file says it is of; its own hash for a first version.
     var zone: ZoneID
+    /// The hand-overs before it, oldest first.
+    var lineage: [ControlVersion]
+    /// The consent of a new owner; whether it holds is not checked yet.
+    var consent: TransferConsent?
+
+    /// The most hand-overs that a zone may have.
+    static let lineageMax = 64
 
     /// The envelope of a file; `.damaged` if a field is not valid.
     init(_ bytes: [UInt8]) throws(CloudError) {
@@ -49,6 +60,20 @@ struct ControlFile {
         zone = wire.zone.isEmpty ? ZoneID(file.hash) : ZoneID(try digest(wire.zone, "control.zone"))
         guard wire.version > 0, wire.zone.isEmpty == (wire.version == 1), parents.isEmpty == (wire.version == 1) else {
             throw .damaged("A control's version, zone and parents do not fit together.")
+        }
+        lineage = []
+        guard wire.lineage.count <= Self.lineageMax else { throw .damaged("A zone has been handed over too often.") }
+        for name in wire.lineage {
+            lineage.append(ControlVersion(version: name.version, hash: try digest(name.hash, "control.lineage")))
+        }
+        if wire.hasHandover {
+            consent = TransferConsent(
+                account: AccountID(try digest(wire.handover.account, "handover.account")),
+                device: DeviceID(try digest(wire.handover.device, "handover.device")),
+                number: Array(wire.handover.number), signature: Array(wire.handover.signature))
+        }
+        guard wire.version > 1 || (lineage.isEmpty && consent == nil) else {
+            throw .damaged("A first control hands nothing over.")
         }
         guard wire.keys.count <= 10_000 else { throw .damaged("A control has too many keys.") }
     }
@@ -90,7 +115,7 @@ struct ControlFile {
         for older in body.older { try keyring.insert(Array(older.key), for: try EpochID(wire: older.epoch)) }
         return VerifiedControl(
             version: version, parents: parents, control: control, epoch: epoch, signer: account, device: device,
-            wallMilliseconds: wire.wallMilliseconds)
+            wallMilliseconds: wire.wallMilliseconds, lineage: lineage, newOwner: consent?.account)
     }
 
     /// The plain bytes of the body; `.missingKey` if the epoch's key isn't known.
@@ -106,10 +131,25 @@ struct ControlFile {
 
     /// The bytes of a new version. `zone` and `parents` are nil and empty for the first.
     static func encode(
-        _ control: Control, zone: ZoneID?, version: UInt64, parents: [Digest32], identity: Identity,
-        keyring: ZoneKeyring, recipients: [[UInt8]], nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
+        _ control: Control, zone: ZoneID?, version: UInt64, parents: [Digest32], lineage: [ControlVersion] = [],
+        consent: TransferConsent? = nil, identity: Identity, keyring: ZoneKeyring, recipients: [[UInt8]],
+        nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
     ) throws(CloudError) -> [UInt8] {
         var wire = WireControlHeader()
+        guard lineage.count + (consent == nil ? 0 : 1) <= lineageMax else {
+            throw .invalid("The zone has been handed over \(lineageMax) times, which is the limit.")
+        }
+        wire.lineage = lineage.map { version in
+            var name = WireControlName()
+            (name.version, name.hash) = (version.version, version.hash.wireBytes)
+            return name
+        }
+        if let consent {
+            wire.handover.account = consent.account.digest.wireBytes
+            wire.handover.device = consent.device.digest.wireBytes
+            wire.handover.number = Data(consent.number)
+            wire.handover.signature = Data(consent.signature)
+        }
         if let zone { wire.zone = zone.digest.wireBytes }
         wire.version = version
         wire.parents = parents.sorted().map(\.wireBytes)

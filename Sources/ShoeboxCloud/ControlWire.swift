@@ -16,6 +16,13 @@ extension Control {
         wire.endPolicy = endPolicy == .remove ? "" : endPolicy.rawValue
         wire.participants = participants.sorted { $0.key < $1.key }.map(\.value.wire)
         setDevicesAndLinks(in: &wire)
+        if let founder { (wire.founder, wire.founderLabel) = (founder.account.digest.wireBytes, founder.label) }
+        if let offer {
+            wire.offer.account = offer.account.digest.wireBytes
+            wire.offer.permission = offer.permission.rawValue
+            wire.offer.staysAdmin = offer.staysAdmin
+            wire.offer.number = Data(offer.number)
+        }
         return wire
     }
 
@@ -36,6 +43,17 @@ extension Control {
             endPolicy: wire.endPolicy.isEmpty ? .remove : try known(EndPolicy.self, wire.endPolicy, "end_policy"),
             participants: participants)
         try takeDevicesAndLinks(from: wire)
+        if !wire.founder.isEmpty {
+            founder = Founder(
+                account: AccountID(try digest(wire.founder, "control.founder")), label: wire.founderLabel)
+        }
+        if wire.hasOffer {
+            guard wire.offer.number.count == 16 else { throw .damaged("An offer has a number of the wrong length.") }
+            offer = TransferOffer(
+                account: AccountID(try digest(wire.offer.account, "offer.account")),
+                permission: try known(Permission.self, wire.offer.permission, "offer.permission"),
+                staysAdmin: wire.offer.staysAdmin, number: Array(wire.offer.number))
+        }
     }
 }
 
@@ -74,6 +92,7 @@ extension Participant {
                 wire.from = interval.from
                 if let end = interval.to { wire.to = WirePosition(end) }
                 wire.ownOnly = interval.isOwnOnly
+                wire.asOwner = interval.isOwners
                 return wire
             }
             return entry
@@ -89,7 +108,7 @@ extension Participant {
                 list.append(
                     Interval(
                         from: interval.from, to: interval.hasTo ? try interval.to.position("interval.to") : nil,
-                        isOwnOnly: interval.ownOnly))
+                        isOwnOnly: interval.ownOnly, isOwners: interval.asOwner && !interval.ownOnly))
             }
             let name = try replica(entry.replica, "participant.replicas")
             guard intervals.updateValue(list, forKey: name) == nil else {

@@ -20,6 +20,10 @@ public struct Letter: Hashable, Sendable {
         case request
         /// A request was refused.
         case denied
+        /// The sender agrees to own the zone.
+        case consent
+        /// The sender does not want to own the zone.
+        case refusal
     }
 
     /// What it is about.
@@ -38,6 +42,10 @@ public struct Letter: Hashable, Sendable {
     public var joinKey: Digest32?
     /// See `joinKey`.
     public var joinSignature: [UInt8]
+    /// Of a consent or a refusal: the number of the offer, 16 bytes.
+    public var offer: [UInt8] = []
+    /// Of a consent: the signature that the hand-over carries, by the device that signed the letter.
+    public var consent: [UInt8] = []
 
     /// The most bytes of a title or a label.
     static let textBytesMax = 400
@@ -132,6 +140,8 @@ public struct Inbox: Sendable {
         body.generation = letter.generation
         if let key = letter.joinKey { body.joinKey = key.wireBytes }
         body.joinSignature = Data(letter.joinSignature)
+        body.offer = Data(letter.offer)
+        body.consent = Data(letter.consent)
         let signed = try SignedFile.encode(
             .letter, header: serialize(header), body: serialize(body), signingKey: identity.signingKey)
         let (encapsulated, ciphertext) = try KeyWrap.wrap(signed, for: recipient.agreementKey, info: info)
@@ -186,13 +196,14 @@ public struct Inbox: Sendable {
         guard !known.isRetired else { throw .damaged("A letter is signed by a device that was retired.") }
         guard let kind = Letter.Kind(rawValue: header.kind), let permission = Permission(rawValue: body.permission),
             body.title.utf8.count <= Letter.textBytesMax, body.label.utf8.count <= Letter.textBytesMax,
-            body.joinSignature.count <= 64
+            body.joinSignature.count <= 64, body.offer.count <= 16, body.consent.count <= 64
         else { throw .damaged("A letter has a field that is not valid.") }
-        let letter = Letter(
+        var letter = Letter(
             kind: kind, zone: ZoneID(try digest(header.zone, "letter.zone")), title: body.title, label: entry.label,
             permission: permission, generation: body.generation,
             joinKey: body.joinKey.isEmpty ? nil : try digest(body.joinKey, "letter.join_key"),
             joinSignature: Array(body.joinSignature))
+        (letter.offer, letter.consent) = (Array(body.offer), Array(body.consent))
         return ReceivedLetter(
             letter: letter, sender: sender, device: device, hash: hash, wallMilliseconds: header.wallMilliseconds)
     }

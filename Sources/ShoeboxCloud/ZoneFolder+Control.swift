@@ -8,6 +8,8 @@ public struct CurrentControl: Hashable, Sendable {
     /// The versions that no other replaces, sorted; the parents of the next one. More than one after two devices of
     /// the owner wrote without having seen each other.
     public var tips: [ControlVersion]
+    /// The controls by which the zone was handed over, oldest first.
+    public var lineage: [ControlVersion] = []
     /// Whether everyone who got the current epoch's key may still read. If not, the owner's next control must start a
     /// new epoch, and `publishControl` sees to it.
     public var isEpochClean: Bool
@@ -48,13 +50,18 @@ extension ZoneFolder {
     ///
     /// The key is wrapped for everyone who may read. A new epoch is started if asked for, and in any case if somebody
     /// lost the right to read.
+    /// - Parameter consent: of who owns the zone by this control; nil if it stays its owner's.
     /// - Throws: `.notPermitted` unless the identity is the zone's owner, or an admin who may do that; `.notYet` if a participant's account is not
     ///   seen. Nothing is changed then, the keyring neither.
     public func publishControl(
         _ control: Control, replacing current: CurrentControl, keyring: inout ZoneKeyring, newEpoch: Bool = false,
-        identity: Identity, nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
+        consent: TransferConsent? = nil, identity: Identity, nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
     ) throws(CloudError) -> VerifiedControl {
-        let isByOwner = identity.account == current.control.owner && control.owner == current.control.owner
+        let owner = current.control.owner
+        guard consent.map({ $0.account == control.owner && $0.isSigned(zone: zone, owner: owner) }) ?? true else {
+            throw .invalid("The consent is not the new owner's, or not to this.")
+        }
+        let isByOwner = identity.account == owner && (consent != nil || control.owner == owner)
         guard isByOwner || isPermitted(control, after: current.control, to: identity.account) else {
             throw CloudError(
                 code: .notPermitted, message: "Only the owner, and in part an admin, changes who takes part.",
@@ -76,9 +83,10 @@ extension ZoneFolder {
             try Self.addEpoch(to: &next, randomBytes: randomBytes)
         }
         let bytes = try ControlFile.encode(
-            control, zone: zone, version: last.version + 1, parents: current.tips.map(\.hash), identity: identity,
-            keyring: next, recipients: Self.recipients(control), nowMilliseconds: nowMilliseconds,
-            randomBytes: randomBytes)
+            control, zone: zone, version: last.version + 1, parents: current.tips.map(\.hash),
+            lineage: current.lineage, consent: consent, identity: identity, keyring: next,
+            recipients: Self.recipients(control),
+            nowMilliseconds: nowMilliseconds, randomBytes: randomBytes)
         let file = try ControlFile(bytes)
         let result = try file.open(keyring: &next)
         try access.publish(path("control", file.version.description), bytes)
@@ -140,15 +148,20 @@ extension ZoneFolder {
         return first.account
     }
 
-    /// One version of the control, verified: signed by the owner, or one of these admins. Its keys go into the keyring; the
+    /// One version of the control, verified: signed by the owner (nil for who made the zone), or one of these admins. Its keys go into the keyring; the
     /// keyring's current epoch stays. Whether it counts is not said by this.
     ///
     /// - Throws: `.notYet`, `.damaged`, `.notPermitted` (not signed by one of them), `.notInvited`, `.missingKey`.
     public func readControl(
-        _ version: ControlVersion, admins: Set<AccountID> = [], identity: Identity, keyring: inout ZoneKeyring
+        _ version: ControlVersion, owner: AccountID? = nil, admins: Set<AccountID> = [], identity: Identity,
+        keyring: inout ZoneKeyring
     ) throws(CloudError) -> VerifiedControl {
         let file = try envelope(version)
-        if !admins.contains(file.account) { try check(file, owner: try owner()) }
+        if !admins.contains(file.account) {
+            var signer = owner
+            if signer == nil { signer = try self.owner() }
+            if let signer { try check(file, owner: signer) }
+        }
         try checkSignature(file)
         return try open(file, identity: identity, keyring: &keyring)
     }

@@ -19,6 +19,22 @@ private struct ControlRegion {
     /// Those that could be opened.
     var opened: [Digest32: VerifiedControl] = [:]
 
+    /// Who owned the zone, one after the other.
+    let succession: Succession
+
+    init(_ succession: Succession) { self.succession = succession }
+
+    /// Whether a file is signed by who owned the zone then.
+    func isOwners(_ file: ControlFile) -> Bool {
+        succession.holds(file.lineage.map(\.hash)) && file.account == succession.owner(after: file.lineage.count)
+    }
+
+    /// Whether a file that nothing was built on was signed by who owns the zone no more.
+    func isLate(_ file: ControlFile) -> Bool {
+        isOwners(file) && file.lineage.count < succession.handovers.count
+            && succession.handovers[file.lineage.count].hash != file.version.hash
+    }
+
     /// The files that no other one names as a parent.
     var leaves: [ControlFile] {
         let named = Set(files.values.flatMap(\.parents))
@@ -30,7 +46,7 @@ private struct ControlRegion {
         opened.values.map { control in
             ControlNode(
                 hash: control.version.hash, version: control.version.version, parents: Set(control.parents),
-                signer: control.signer, control: control.control)
+                signer: control.signer, control: control.control, lineage: control.lineage.map(\.hash))
         }
     }
 
@@ -58,46 +74,48 @@ extension ZoneFolder {
     ///   - named: versions that the owner's heads name. They are known to exist, so one that isn't seen is `.notYet`.
     ///   - hinted: versions that admins' heads name; passed over if they aren't there or aren't right.
     ///   - known: the tips that the caller knew before. A result that lacks them is `.rolledBack`.
+    ///   - fingerprint: of somebody who owns the zone, or did, from a link; a zone of others is `.damaged`.
     /// - Throws: also `.notInvited`: the account was removed, or never asked. The keyring is unchanged on every error.
     public func currentControl(
-        named: [ControlVersion] = [], hinted: [ControlVersion] = [], known: [ControlVersion] = [], identity: Identity,
-        keyring: inout ZoneKeyring
+        named: [ControlVersion] = [], hinted: [ControlVersion] = [], known: [ControlVersion] = [],
+        expecting fingerprint: String? = nil, identity: Identity, keyring: inout ZoneKeyring
     ) throws(CloudError) -> CurrentControl {
-        let owner = try owner()
         var problems: [CloudError] = []
         let names = try controlsByHash()
         let candidates = try candidates(
             named: named, hinted: hinted, known: known, names: names, problems: &problems)
         var next = keyring
-        // First what the owner signed: it says who the admins are. Of what others signed, only theirs is looked at.
-        var region = ControlRegion()
-        let mine = candidates.filter { $0.account == owner }
-        try extend(&region, by: mine, owner: owner, names: names)
+        let succession = try succession(
+            of: candidates, settled: known, expecting: fingerprint, names: names)
+        // First what the owners signed: it says who the admins are. Of what others signed, only theirs is looked at.
+        var region = ControlRegion(succession)
+        let mine = candidates.filter(region.isOwners)
+        try extend(&region, by: mine, names: names)
         do {
-            try open(&region, identity: identity, keyring: &next, owner: owner, problems: &problems)
+            try open(&region, identity: identity, keyring: &next, problems: &problems)
         } catch {
             guard error.code == .notInvited, candidates.count > mine.count else { throw error }
             // Perhaps an admin has invited this account: its file holds the keys of what the owner signed before. Keys
             // prove to be those of their epochs, and what the file says is judged below.
-            takeKeys(from: candidates.filter { $0.account != owner }, identity: identity, keyring: &next)
+            takeKeys(from: candidates.filter { !region.isOwners($0) }, identity: identity, keyring: &next)
             region.opened = [:]
-            try open(&region, identity: identity, keyring: &next, owner: owner, problems: &problems)
+            try open(&region, identity: identity, keyring: &next, problems: &problems)
         }
         let admins = Set(
             region.leaves.compactMap { region.opened[$0.version.hash]?.control }.flatMap { control in
                 control.participants.keys.filter(control.isAdmin)
             })
-        for file in candidates where file.account != owner && !admins.contains(file.account) {
+        for file in candidates where !region.isOwners(file) && !admins.contains(file.account) {
             guard region.files[file.version.hash] == nil else { continue }
             problems.append(notPermitted(file))
         }
-        let theirs = candidates.filter { admins.contains($0.account) }
+        let theirs = candidates.filter { !region.isOwners($0) && admins.contains($0.account) }
         if !theirs.isEmpty {
-            region = ControlRegion()
-            try extend(&region, by: mine + theirs, owner: owner, names: names)
-            try open(&region, identity: identity, keyring: &next, owner: owner, problems: &problems)
+            region = ControlRegion(succession)
+            try extend(&region, by: mine + theirs, names: names)
+            try open(&region, identity: identity, keyring: &next, problems: &problems)
         }
-        guard let outcome = resolveControls(region.nodes, owner: owner) else {
+        guard let outcome = resolveControls(region.nodes, succession: succession) else {
             throw .notYet("No control of the zone is seen yet.", path: path("control").description)
         }
         for (hash, refusal) in outcome.refused where refusal != .waiting {
@@ -121,6 +139,7 @@ extension ZoneFolder {
         return CurrentControl(
             control: outcome.control,
             tips: outcome.tips.map { ControlVersion(version: $0.version, hash: $0.hash) }.sorted(),
+            lineage: succession.handovers.map { ControlVersion(version: $0.version, hash: $0.hash) },
             isEpochClean: !outcome.control.isSealed || clean != nil, problems: problems)
     }
 
@@ -129,21 +148,25 @@ extension ZoneFolder {
     public func newestSignature(
         of versions: [ControlVersion], after known: ControlVersion, admins: Set<AccountID>
     ) throws(CloudError) -> ControlSignature? {
-        let owner = try owner()
-        let listed = try controlsByHash().values.filter { $0.version > known.version }
+        let names = try controlsByHash()
+        let listed = names.values.filter { $0.version > known.version }
+        var files: [ControlFile] = []
         for version in Set(versions).union(listed).sorted(by: >).prefix(1_000) {
-            guard let file = try? envelope(version), file.account == owner || admins.contains(file.account) else {
-                continue
-            }
-            do { try checkSignature(file) } catch { continue }
-            return ControlSignature(
+            guard let file = try? envelope(version), (try? checkSignature(file)) != nil else { continue }
+            files.append(file)
+        }
+        let region = ControlRegion(try succession(of: files, settled: [known], names: names))
+        let newest = files.first { file in
+            region.isOwners(file) && !region.isLate(file) || !region.isOwners(file) && admins.contains(file.account)
+        }
+        return newest.map { file in
+            ControlSignature(
                 signer: file.account, wallMilliseconds: file.wire.wallMilliseconds, isStopped: file.wire.isStopped)
         }
-        return nil
     }
 
     /// The control files by their hashes, as listed: perhaps not all.
-    private func controlsByHash() throws(CloudError) -> [Digest32: ControlVersion] {
+    func controlsByHash() throws(CloudError) -> [Digest32: ControlVersion] {
         var result: [Digest32: ControlVersion] = [:]
         for name in try access.list(path("control")).sorted(by: >).prefix(100_000) {
             guard let (number, hash) = parseNumberedName(name) else { continue }
@@ -226,7 +249,7 @@ extension ZoneFolder {
     /// Adds the ones of these files that no other one replaces, and what lies before them, down to one file of the owner's
     /// through which all ways lead: what it says, all before it said.
     private func extend(
-        _ region: inout ControlRegion, by files: [ControlFile], owner: AccountID, names: [Digest32: ControlVersion]
+        _ region: inout ControlRegion, by files: [ControlFile], names: [Digest32: ControlVersion]
     ) throws(CloudError) {
         let replaced = Set(files.flatMap(\.parents))
         var byHash: [Digest32: ControlFile] = [:]
@@ -235,7 +258,7 @@ extension ZoneFolder {
         while let file = open.values.max(by: { $0.version < $1.version }) {
             open[file.version.hash] = nil
             region.files[file.version.hash] = file
-            guard !open.isEmpty || file.account != owner, region.files.count < Self.regionMax else { return }
+            guard !open.isEmpty || !region.isOwners(file), region.files.count < Self.regionMax else { return }
             for parent in file.parents where region.files[parent] == nil && open[parent] == nil {
                 if let found = byHash[parent] {
                     open[parent] = found
@@ -255,7 +278,7 @@ extension ZoneFolder {
     /// - Throws: `.notInvited` if a file that counts puts this account out; `.notYet` if one doesn't know it yet, because it
     ///   was invited elsewhere at the same time.
     private func open(
-        _ region: inout ControlRegion, identity: Identity, keyring: inout ZoneKeyring, owner: AccountID,
+        _ region: inout ControlRegion, identity: Identity, keyring: inout ZoneKeyring,
         problems: inout [CloudError]
     ) throws(CloudError) {
         var closed: [(file: ControlFile, error: CloudError)] = []
@@ -265,7 +288,7 @@ extension ZoneFolder {
             where region.opened[file.version.hash] == nil {
                 do { region.opened[file.version.hash] = try open(file, identity: identity, keyring: &keyring) } catch {
                     guard error.code == .notInvited || error.code == .missingKey else {
-                        guard file.account != owner else { throw error }
+                        guard !region.isOwners(file) || region.isLate(file) else { throw error }
                         if attempt == 1 { problems.append(error) }
                         continue
                     }
@@ -276,11 +299,17 @@ extension ZoneFolder {
         }
         let leaves = Set(region.leaves.map(\.version))
         for (file, error) in closed where leaves.contains(file.version) {
-            guard let before = resolveControls(region.nodes(before: file), owner: owner)?.control else {
-                guard file.account == owner else { continue }
+            // What a former owner signs afterwards puts nobody out.
+            guard !region.isLate(file) else {
+                problems.append(notPermitted(file))
+                continue
+            }
+            guard let before = resolveControls(region.nodes(before: file), succession: region.succession)?.control
+            else {
+                guard region.isOwners(file) else { continue }
                 throw error
             }
-            guard file.account == owner || before.isAdmin(file.account) && !before.isAdmin(identity.account) else {
+            guard region.isOwners(file) || before.isAdmin(file.account) && !before.isAdmin(identity.account) else {
                 problems.append(notPermitted(file))
                 continue
             }

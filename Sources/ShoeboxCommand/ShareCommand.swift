@@ -16,6 +16,7 @@ struct ShareCommand: ParsableCommand {
             ShareShowCommand.self, ShareTitleCommand.self, ShareLinkCommand.self, ShareInviteCommand.self,
             SharePermissionCommand.self, ShareUninviteCommand.self, ShareStopCommand.self, ShareLeaveCommand.self,
             SharePublicCommand.self, ShareRequestsCommand.self, ShareApproveCommand.self, ShareDenyCommand.self,
+            ShareTransferCommand.self,
         ])
 }
 

@@ -14,6 +14,8 @@ extension Control {
         result.isStopped = isStopped || other.isStopped
         result.endPolicy = endPolicy == other.endPolicy ? endPolicy : .remove
         result.participants.merge(other.participants) { $0.joined(with: $1) }
+        result.founder = [founder, other.founder].compactMap { $0 }.min { $0.account < $1.account }
+        result.offer = offer == other.offer ? offer : nil
         result.joinDevicesAndLinks(of: other)
         return result
     }
@@ -55,13 +57,16 @@ private func intersection(_ left: [Interval], _ right: [Interval]) -> [Interval]
             let ends = [first.to, second.to].compactMap { $0 }
             let to = ends.min { ($0.sequence, $0.hash) < ($1.sequence, $1.hash) }
             if to.map({ $0.sequence > from }) ?? true {
-                result.append(Interval(from: from, to: to, isOwnOnly: first.isOwnOnly || second.isOwnOnly))
+                result.append(
+                    Interval(
+                        from: from, to: to, isOwnOnly: first.isOwnOnly || second.isOwnOnly,
+                        isOwners: first.isOwners && second.isOwners))
             }
         }
     }
     return Set(result).sorted { left, right in
-        (left.from, left.to?.sequence ?? .max, left.isOwnOnly ? 0 : 1)
-            < (right.from, right.to?.sequence ?? .max, right.isOwnOnly ? 0 : 1)
+        (left.from, left.to?.sequence ?? .max, left.scope.rawValue)
+            < (right.from, right.to?.sequence ?? .max, right.scope.rawValue)
     }
 }
 

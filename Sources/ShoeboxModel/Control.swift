@@ -28,8 +28,10 @@ public enum WriteScope: Int64, Hashable, Comparable, Sendable, CaseIterable {
     case nothing = 0
     /// New records, and changes of records that the same account made.
     case own = 1
-    /// Any change.
+    /// Any change of the account's own.
     case all = 2
+    /// Also what others wrote, carried here from another zone: the owner's right.
+    case carried = 3
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -70,14 +72,17 @@ public struct Interval: Hashable, Sendable {
     public var to: Position?
     /// Whether only changes of the account's own records count in it.
     public var isOwnOnly: Bool
+    /// Whether the account owned the zone in it, so that what it carries of others counts too.
+    public var isOwners: Bool
     /// An interval from its ends.
-    public init(from: UInt64 = 0, to: Position? = nil, isOwnOnly: Bool = false) {
+    public init(from: UInt64 = 0, to: Position? = nil, isOwnOnly: Bool = false, isOwners: Bool = false) {
         self.from = from
         self.to = to
         self.isOwnOnly = isOwnOnly
+        self.isOwners = isOwners
     }
     /// How far what lies inside counts.
-    public var scope: WriteScope { isOwnOnly ? .own : .all }
+    public var scope: WriteScope { isOwnOnly ? .own : isOwners ? .carried : .all }
     /// Whether a segment of this number lies inside.
     public func contains(_ sequence: UInt64) -> Bool { sequence > from && to.map { sequence <= $0.sequence } ?? true }
 }
@@ -132,7 +137,7 @@ public struct Participant: Hashable, Sendable {
     public var isAdmin: Bool { takesPart && role == .admin && permission == .readWrite }
 
     /// How far what the account writes at present counts.
-    public var scope: WriteScope { takesPart ? permission.scope : .nothing }
+    public var scope: WriteScope { !takesPart ? .nothing : role == .owner ? .carried : permission.scope }
 
     /// How far a replica's segment counts, whenever it claims to have been written.
     public func scope(of replica: ReplicaID, sequence: UInt64) -> WriteScope {
@@ -147,7 +152,8 @@ public struct Participant: Hashable, Sendable {
 
     /// Where a replica counts: one that is not listed from its start, as far as the account may write.
     func counted(_ replica: ReplicaID) -> [Interval] {
-        intervals[replica] ?? (scope > .nothing ? [Interval(isOwnOnly: scope == .own)] : [])
+        intervals[replica]
+            ?? (scope > .nothing ? [Interval(isOwnOnly: scope == .own, isOwners: scope == .carried)] : [])
     }
 
     /// Takes writing away as of the given positions: what the owner accepted is the last that counts.
@@ -171,6 +177,13 @@ public struct Participant: Hashable, Sendable {
         guard takesPart, new.scope != permission.scope else { return }
         if permission.scope > .nothing { close(at: heads) }
         if new.scope > .nothing { open(new.scope, after: heads) }
+    }
+
+    /// Gives the account another part in the zone, that of the owner among them, with the intervals that follow.
+    mutating func change(to role: Role, _ permission: Permission, at heads: [ReplicaID: Position]) {
+        if scope > .nothing { close(at: heads) }
+        (self.role, self.permission) = (role, permission)
+        if scope > .nothing { open(scope, after: heads) }
     }
 
     /// Takes the account out of the zone; what the owner accepted of it is the last that counts.
@@ -208,7 +221,7 @@ public struct Participant: Hashable, Sendable {
                 known.append(
                     Interval(
                         from: max(heads[replica]?.sequence ?? 0, known.last?.to?.sequence ?? 0),
-                        isOwnOnly: scope == .own))
+                        isOwnOnly: scope == .own, isOwners: scope == .carried))
             }
             intervals[replica] = known
         }
@@ -224,7 +237,7 @@ public struct Control: Hashable, Sendable {
     public var kind: ZoneKind
     /// The share's title; empty for a private zone.
     public var title: String
-    /// Who made the zone. Always writes, always counts.
+    /// Who owns the zone: who made it, or to whom it was handed over. Always writes, always counts.
     public var owner: AccountID
     /// The owner's label, for people.
     public var ownerLabel: String
@@ -236,8 +249,12 @@ public struct Control: Hashable, Sendable {
     public var isStopped: Bool
     /// What becomes of the participants' copies when the share ends for them.
     public var endPolicy: EndPolicy
-    /// Everyone ever invited, the owner not among them.
+    /// Everyone ever invited; the owner is among them only where the zone was handed over.
     public var participants: [AccountID: Participant]
+    /// Who made the zone, where it is not the owner any more.
+    public var founder: Founder?
+    /// To whom the owner offers the zone; nil for nobody.
+    public var offer: TransferOffer?
     /// Devices that their accounts retired, by their keys: the last segment of each of their replicas that counts. Of
     /// a replica that is not listed nothing does.
     public var retired: [Digest32: [ReplicaID: Position]] = [:]
@@ -285,13 +302,17 @@ public struct Control: Hashable, Sendable {
     ) -> WriteScope {
         let pins = device.flatMap { retired[$0] } ?? retired.values.first { $0[replica] != nil }
         if let pins, sequence > pins[replica]?.sequence ?? 0 { return .nothing }
-        return account == owner ? .all : participants[account]?.scope(of: replica, sequence: sequence) ?? .nothing
+        if let participant = participants[account] { return participant.scope(of: replica, sequence: sequence) }
+        return account == owner ? .carried : .nothing
     }
 
     /// Whether a segment counts at all.
     public func counts(_ account: AccountID, _ replica: ReplicaID, sequence: UInt64) -> Bool {
         scope(account, replica, sequence: sequence) > .nothing
     }
+
+    /// Everyone who takes part at present besides the owner.
+    public var guests: [Participant] { participants.values.filter { $0.takesPart && $0.account != owner } }
 
     /// Everyone who may read: the owner and whoever was not removed.
     public var readers: Set<AccountID> {

@@ -10,9 +10,15 @@ public struct ControlNode: Hashable, Sendable {
     public var signer: AccountID
     /// What it says: all of it, not only what it changes.
     public var control: Control
+    /// The hand-overs of the zone before it, oldest first, by their files.
+    public var lineage: [Digest32]
 
     /// A node from its parts.
-    public init(hash: Digest32, version: UInt64, parents: Set<Digest32>, signer: AccountID, control: Control) {
+    public init(
+        hash: Digest32, version: UInt64, parents: Set<Digest32>, signer: AccountID, control: Control,
+        lineage: [Digest32] = []
+    ) {
+        self.lineage = lineage
         self.hash = hash
         self.version = version
         self.parents = parents
@@ -27,7 +33,7 @@ public enum ControlRefusal: Hashable, Sendable {
     case waiting
     /// Its author was neither the owner nor an admin by what it names, or it changes what an admin may not.
     case notPermitted
-    /// Its author is no admin any more, and no device of the owner had merged it before that.
+    /// Its author is no admin, or not the owner, any more, and no device of the owner had merged it before that.
     case withdrawn
     /// Its numbers do not fit together, or it is of another owner.
     case malformed
@@ -57,10 +63,20 @@ public struct ControlOutcome: Hashable, Sendable {
 /// after having been put down counts for nothing, whatever times it claims; times decide nothing here. Only the owner
 /// makes and unmakes admins, which is why the owner's files alone say who was one.
 ///
+/// Who the owner is, is said by the hand-overs (`Succession`). Of what a former owner signed counts what the hand-over had
+/// merged, and then what an admin may, if it is one.
+///
 /// The set may leave out what lies before a file of the owner through which all paths to older files lead.
-public func resolveControls(_ nodes: some Sequence<ControlNode>, owner: AccountID) -> ControlOutcome? {
-    var resolver = ControlResolver(nodes, owner: owner)
+public func resolveControls(
+    _ nodes: some Sequence<ControlNode>, succession: Succession
+) -> ControlOutcome? {
+    var resolver = ControlResolver(nodes, succession)
     return resolver.resolve()
+}
+
+/// The same for a zone that was never handed over.
+public func resolveControls(_ nodes: some Sequence<ControlNode>, owner: AccountID) -> ControlOutcome? {
+    resolveControls(nodes, succession: Succession(founder: owner))
 }
 
 /// Whether an admin may turn one control into another: people who are no admins, and the title; nothing of the owner's, of
@@ -75,6 +91,13 @@ public func isPermitted(_ new: Control, after old: Control, to admin: AccountID)
         guard participant != old.participants[account] else { return true }
         guard account != old.owner, account != admin, participant.account == account, participant.role == .participant
         else { return false }
+        // Nobody becomes somebody who was the owner once.
+        for (replica, intervals) in participant.intervals {
+            let owned = intervals.filter(\.isOwners).count
+            guard owned == old.participants[account]?.intervals[replica]?.filter(\.isOwners).count ?? 0 else {
+                return false
+            }
+        }
         guard let former = old.participants[account] else {
             return participant.generation == 1 && participant.status == .pending
         }
@@ -90,7 +113,7 @@ public func isPermitted(_ new: Control, after old: Control, to admin: AccountID)
             guard let now = participant.intervals[replica], now.count >= intervals.count else { return false }
             return zip(intervals, now).allSatisfy { before, after in
                 before == after
-                    || (before.to == nil && before.from == after.from && before.isOwnOnly == after.isOwnOnly)
+                    || (before.to == nil && before.from == after.from && before.scope == after.scope)
             }
         }
     }
@@ -100,12 +123,12 @@ public func isPermitted(_ new: Control, after old: Control, to admin: AccountID)
 private struct ControlResolver {
     /// What one file can write without touching the rest.
     private enum Register: Hashable {
-        case title, publicPermission, isStopped, endPolicy
+        case title, publicPermission, isStopped, endPolicy, offer
         case participant(AccountID)
         case link(Digest32)
     }
 
-    private let owner: AccountID
+    private let succession: Succession
     /// By version, then by hash: ancestors before descendants.
     private let ordered: [ControlNode]
     private let byHash: [Digest32: ControlNode]
@@ -118,8 +141,8 @@ private struct ControlResolver {
     private var refused: [Digest32: ControlRefusal] = [:]
     private var admins: [Set<Digest32>: Set<AccountID>] = [:]
 
-    init(_ nodes: some Sequence<ControlNode>, owner: AccountID) {
-        self.owner = owner
+    init(_ nodes: some Sequence<ControlNode>, _ succession: Succession) {
+        self.succession = succession
         var byHash: [Digest32: ControlNode] = [:]
         for node in nodes { byHash[node.hash] = node }
         self.byHash = byHash
@@ -127,6 +150,11 @@ private struct ControlResolver {
     }
 
     mutating func resolve() -> ControlOutcome? {
+        for node in ordered {
+            var past = node.parents.filter { byHash[$0] != nil }
+            for parent in past { past.formUnion(ancestors[parent] ?? []) }
+            ancestors[node.hash] = past
+        }
         for node in ordered { judge(node) }
         let all = Set(authorised)
         let counted = counted(among: all)
@@ -141,16 +169,28 @@ private struct ControlResolver {
     /// Says what a file writes, and whether its author might write it. Its ancestors are judged before.
     private mutating func judge(_ node: ControlNode) {
         let known = node.parents.filter { byHash[$0] != nil }
-        guard known.allSatisfy({ byHash[$0]?.version ?? .max < node.version }), node.control.owner == owner else {
+        guard known.allSatisfy({ byHash[$0]?.version ?? .max < node.version }) else {
             refused[node.hash] = .malformed
             return
         }
-        var past = Set(known)
-        for parent in known { past.formUnion(ancestors[parent] ?? []) }
-        ancestors[node.hash] = past
-        let valid = past.intersection(authorised)
+        guard succession.holds(node.lineage) else {
+            refused[node.hash] = .withdrawn
+            return
+        }
+        guard node.control.owner == owner(by: node) else {
+            refused[node.hash] = .malformed
+            return
+        }
+        let valid = (ancestors[node.hash] ?? []).intersection(authorised)
         let before = state(of: valid)
-        if node.signer == owner {
+        if isOwners(node) {
+            // Of what a former owner signed counts only what lies before the file by which it handed the zone over.
+            let end = node.lineage.count < succession.handovers.count ? succession.handovers[node.lineage.count] : nil
+            guard end == nil || end?.hash == node.hash || ancestors[end?.hash ?? node.hash]?.contains(node.hash) == true
+            else {
+                refused[node.hash] = .withdrawn
+                return
+            }
             if let before, (before.kind, before.isSealed) != (node.control.kind, node.control.isSealed) {
                 refused[node.hash] = .malformed
                 return
@@ -174,8 +214,21 @@ private struct ControlResolver {
         authorised.insert(node.hash)
     }
 
+    /// Whether the file is signed by who owned the zone then.
+    private func isOwners(_ node: ControlNode) -> Bool { node.signer == succession.owner(after: node.lineage.count) }
+
+    /// How many hand-overs lie behind somebody who has seen the file.
+    private func depth(_ node: ControlNode) -> Int {
+        let count = node.lineage.count
+        return count < succession.handovers.count && succession.handovers[count].hash == node.hash ? count + 1 : count
+    }
+
+    /// Who owns the zone by a file.
+    private func owner(by node: ControlNode) -> AccountID? { succession.owner(after: depth(node)) }
+
     private func changed(from old: Control?, to new: Control) -> Set<Register> {
         var result: Set<Register> = []
+        if old?.offer != new.offer { result.insert(.offer) }
         if old?.title != new.title { result.insert(.title) }
         if old?.publicPermission != new.publicPermission { result.insert(.publicPermission) }
         if old?.isStopped != new.isStopped { result.insert(.isStopped) }
@@ -192,14 +245,16 @@ private struct ControlResolver {
         var result: Set<Digest32> = []
         for hash in files {
             guard let node = byHash[hash] else { continue }
-            if node.signer == owner || stands(node, among: files) { result.insert(hash) }
+            if isOwners(node) || stands(node, among: files) { result.insert(hash) }
         }
         return result
     }
 
     /// Whether an admin's file holds against what the owner has written of that admin.
     private mutating func stands(_ node: ControlNode, among files: Set<Digest32>) -> Bool {
-        let mergers = files.filter { byHash[$0]?.signer == owner && ancestors[$0]?.contains(node.hash) == true }
+        let mergers = files.filter {
+            byHash[$0].map(isOwners) == true && ancestors[$0]?.contains(node.hash) == true
+        }
         let first = mergers.filter { merger in
             !mergers.contains { $0 != merger && ancestors[merger]?.contains($0) == true }
         }
@@ -211,7 +266,7 @@ private struct ControlResolver {
 
     /// The admins by what the owner wrote in these files: where two files contradict, it is none.
     private mutating func adminsByOwner(in files: Set<Digest32>) -> Set<AccountID> {
-        let mine = files.filter { byHash[$0]?.signer == owner }
+        let mine = files.filter { byHash[$0].map(isOwners) == true }
         if let known = admins[mine] { return known }
         var verdicts: [AccountID: Bool] = [:]
         for hash in mine {
@@ -237,6 +292,14 @@ private struct ControlResolver {
                 .control
         else { return nil }
         (result.participants, result.links, result.retired) = ([:], [:], [:])
+        // Of the files that know of the last hand-over, the first says who owns the zone and who made it.
+        let newest = counted.compactMap { byHash[$0] }.min {
+            let (left, right) = (depth($0), depth($1))
+            return left == right ? ($0.version, $0.hash) < ($1.version, $1.hash) : left > right
+        }
+        if let control = newest?.control {
+            (result.owner, result.ownerLabel, result.founder) = (control.owner, control.ownerLabel, control.founder)
+        }
         let merged = counted.reduce(into: Set<Digest32>()) { $0.formUnion(ancestors[$1] ?? []) }
         let last = counted.subtracting(merged).compactMap { byHash[$0]?.control }
         if let first = last.first {
@@ -258,13 +321,15 @@ private struct ControlResolver {
             case .publicPermission: result.publicPermission = joined.publicPermission
             case .isStopped: result.isStopped = joined.isStopped
             case .endPolicy: result.endPolicy = joined.endPolicy
+            case .offer: result.offer = joined.offer
             case .link(let key): result.links[key] = joined.links[key]
             case .participant(let account): result.participants[account] = joined.participants[account]
             }
         }
         let admins = adminsByOwner(in: files)
         for (account, participant) in result.participants where participant.takesPart {
-            result.participants[account]?.role = admins.contains(account) ? .admin : .participant
+            result.participants[account]?.role =
+                account == result.owner ? .owner : admins.contains(account) ? .admin : .participant
         }
         return result
     }

@@ -71,8 +71,8 @@ public func isOwnRecord(_ record: RecordName, of account: AccountID, in changes:
             {
                 return true
             }
-            if item.scope == .all { isFirst = true }
-        } else if item.scope == .all {
+            if item.scope >= .all { isFirst = true }
+        } else if item.scope >= .all {
             isDisputed = true
         }
     }

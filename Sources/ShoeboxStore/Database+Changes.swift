@@ -67,6 +67,10 @@ extension Database {
     ) throws -> Bool {
         var standing = standing
         var needed: RecordName?
+        var scope = scope
+        if standing == .accepted, sequence > 0, scope < .carried, Self.isCarried(change, by: sender, account) {
+            (standing, scope) = (.refused, .nothing)
+        }
         if standing == .accepted, scope == .own { (standing, needed) = Self.judgement(ofOwn: change) }
         let statement = try cachedStatement(
             sql: """

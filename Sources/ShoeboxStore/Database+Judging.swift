@@ -9,6 +9,12 @@ import ShoeboxPlanning
 // Own pending changes are not judged, malformed ones stay what they are.
 
 extension Database {
+    /// Whether a sender says what somebody else wrote: only the owner of a zone may, who carries it from another zone.
+    static func isCarried(_ change: Change, by sender: ReplicaID, _ account: AccountID) -> Bool {
+        change.dot.replica != sender || change.author != account
+            || change.forwards.map { $0.replica != sender } ?? false
+    }
+
     /// How a change of somebody who may only contribute stands before its record was looked at, and which record decides.
     static func judgement(ofOwn change: Change) -> (standing: ChangeStanding, needed: RecordName?) {
         switch requiredOwnership(of: change) {
@@ -87,11 +93,13 @@ extension Database {
 
     /// Own changes that were not pushed, and would count for nobody if they were now.
     public func pendingNotCounting(in zone: ZoneID, of account: AccountID, scope: WriteScope) throws -> [StoredChange] {
-        guard scope < .all else { return [] }
+        guard scope < .carried else { return [] }
         let pending = try pendingChanges(in: zone, limit: .max)
-        guard scope == .own else { return pending }
+        guard scope > .nothing else { return pending }
         return try pending.filter { stored in
-            switch requiredOwnership(of: stored.change) {
+            if Self.isCarried(stored.change, by: stored.sender, account) { return true }
+            guard scope == .own else { return false }
+            return switch requiredOwnership(of: stored.change) {
             case .nothing: false
             case .impossible: true
             case .record(let name):
@@ -170,15 +178,18 @@ extension Database {
                     sender["via"] as Int64, sender["scope"] as Int64,
                 ])
             for stored in try rows.map(StoredChange.init) {
+                let mayCount = wanted == .carried || !Self.isCarried(stored.change, by: stored.sender, stored.account)
                 let (standing, needed): (ChangeStanding, RecordName?) =
-                    switch wanted {
-                    case .all: (.accepted, nil)
+                    switch mayCount ? wanted : .nothing {
+                    case .carried, .all: (.accepted, nil)
                     case .nothing: (.refused, nil)
                     case .own: Self.judgement(ofOwn: stored.change)
                     }
                 try execute(
                     sql: "UPDATE change SET state = ?, scope = ?, needs = ? WHERE id = ?",
-                    arguments: [standing.rawValue, wanted.rawValue, needed?.data, stored.id])
+                    arguments: [
+                        standing.rawValue, (mayCount ? wanted : .nothing).rawValue, needed?.data, stored.id,
+                    ])
                 rescoped.insert(stored.change.record)
                 if standing != stored.standing { affected.insert(stored.change.record) }
                 if let needed { rescoped.insert(needed) }

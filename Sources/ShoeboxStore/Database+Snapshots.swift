@@ -108,7 +108,7 @@ extension Database {
             let number = UInt64(bitPattern: row["sequence"] as Int64)
             let isSettled =
                 (row["state"] as Int64) == ChangeStanding.accepted.rawValue
-                && (row["scope"] as Int64) == WriteScope.all.rawValue && number <= settled
+                && (row["scope"] as Int64) >= WriteScope.all.rawValue && number <= settled
             do {
                 return PublishedChange(
                     try ChangeCoder.decode(row.bytes("payload")), sequence: number, isSettled: isSettled)
@@ -135,7 +135,7 @@ extension Database {
     public func vouch(for ids: [Int64], as account: AccountID, _ sender: ReplicaID, sequence: UInt64) throws {
         let statement = try cachedStatement(
             sql: """
-                UPDATE change SET account = ?, sender = ?, sequence = ?, scope = 2, needs = NULL, via = 0 WHERE id = ?
+                UPDATE change SET account = ?, sender = ?, sequence = ?, scope = 3, needs = NULL, via = 0 WHERE id = ?
                 """)
         for id in ids {
             try statement.execute(arguments: [account.data, sender.data, Int64(bitPattern: sequence), id])

@@ -121,10 +121,14 @@ final class Forger {
     }
 
     /// Publishes a control over another one, and names it with the next head.
-    func publish(_ control: Control, over parent: ControlVersion) throws {
+    func publish(
+        _ control: Control, over parent: ControlVersion, lineage: [ControlVersion] = [],
+        consent: TransferConsent? = nil
+    ) throws {
         let bytes = try ControlFile.encode(
-            control, zone: folder.zone, version: parent.version + 1, parents: [parent.hash], identity: identity,
-            keyring: keyring, recipients: [], nowMilliseconds: 1, randomBytes: self.bytes)
+            control, zone: folder.zone, version: parent.version + 1, parents: [parent.hash], lineage: lineage,
+            consent: consent, identity: identity, keyring: keyring, recipients: [], nowMilliseconds: 1,
+            randomBytes: self.bytes)
         let version = ControlVersion(version: parent.version + 1, hash: sha256(bytes))
         try mount.publish("zones/\(folder.zone)/control/\(version)".mountPath, bytes)
         self.control = version

@@ -33,10 +33,23 @@ public struct ShareSummary: Sendable {
     public var pending: PendingCounts
     /// As of when the share is known, milliseconds since 1970; 0 for never.
     public var asOf: UInt64
+    /// That the owner offers a share to somebody.
+    public struct Offer: Sendable {
+        /// The receiver's label.
+        public var account: String
+        /// The receiver's fingerprint.
+        public var fingerprint: String
+        /// Whether this account is the receiver.
+        public var isMine: Bool
+        /// Whether this account has accepted: a device of the owner finishes it.
+        public var isAccepted: Bool
+    }
     /// Everyone ever invited, by label.
     public var participants: [Participant]
     /// When each participant was last seen, by the clocks of its devices, milliseconds since 1970.
     public var lastSeen: [AccountID: UInt64]
+    /// To whom it is offered; nil for nobody.
+    public var offer: Offer?
     /// The control.
     var control: Control
     /// The link that leads to it; nil before the container was reached.
@@ -74,7 +87,13 @@ extension ShareSummary {
         for peer in try db.peers(of: zone.id) {
             if let account = peer.account { lastSeen[account] = max(lastSeen[account] ?? 0, peer.headTime) }
         }
-        participants = control.participants.values.sorted { ($0.label, $0.account) < ($1.label, $1.account) }
+        participants = control.participants.values.filter { $0.account != control.owner }
+            .sorted { ($0.label, $0.account) < ($1.label, $1.account) }
+        offer = try control.openOffer.map { offer in
+            Offer(
+                account: control.participants[offer.account]?.label ?? "", fingerprint: offer.account.fingerprint,
+                isMine: offer.account == engine.account, isAccepted: try engine.hasConsented(to: offer, in: id, db))
+        }
         link = try db.metaText("container") == nil ? nil : engine.shareLink(zone, db)
     }
 
@@ -102,6 +121,7 @@ extension ShareSummary {
             "path": path.map(JSONValue.string) ?? .null, "photos": .integer(Int64(photos)),
             "pendingPush": .integer(Int64(pending.push)), "pendingFetch": .integer(Int64(pending.fetch)),
             "pendingApply": .integer(Int64(pending.apply)), "asOf": StatusText.json(time: asOf),
+            "offeredTo": offer.map { .string("\($0.account)#\($0.fingerprint)") } ?? .null,
         ]
     }
 
@@ -122,11 +142,21 @@ extension ShareSummary {
         return object
     }
 
+    /// What there is to say of an offer; nil for none.
+    public var offerText: String? {
+        guard let offer else { return nil }
+        if !offer.isMine { return "offered to \(offer.account)" }
+        return offer.isAccepted
+            ? "accepted: it is yours as soon as a device of \(owner) has answered"
+            : "\(owner) offers it to you: shoebox share transfer '\(title)' --accept"
+    }
+
     /// As a list for people shows it.
     public var line: String {
         var parts = [title, "\(photos) photos", "from \(owner)", permission.rawValue]
         if state != .active { parts.append(state.rawValue) }
         if let path { parts.append(path) }
+        if let text = offerText { parts.append(text) }
         return parts.joined(separator: "  ")
     }
 }

@@ -88,6 +88,7 @@ extension StatusReport {
                 line += ", \(share.pending.push) to send, \(share.pending.fetch + share.pending.apply) to come"
             }
             result.append(line + ", as of \(StatusText.local(share.asOf))")
+            if let text = share.offerText { result.append("  \(text)") }
         }
         for problem in problems {
             result.append("problem: " + (problem.path.map { "\($0): " } ?? "") + problem.message)

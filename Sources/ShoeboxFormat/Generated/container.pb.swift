@@ -235,6 +235,9 @@ package nonisolated struct WireInterval: Sendable {
   /// only changes of the account's own records count
   package var ownOnly: Bool = false
 
+  /// the account owned the zone: what it carries of others counts too
+  package var asOwner: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -358,43 +361,122 @@ package nonisolated struct WireJoinLink: Sendable {
   package init() {}
 }
 
-package nonisolated struct WireControl: Sendable {
+/// To whom the owner offers the zone.
+package nonisolated struct WireTransferOffer: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var kind: String = String()
+  package var account: Data = Data()
 
-  package var title: String = String()
+  /// what the owner keeps
+  package var permission: String = String()
 
-  package var owner: Data = Data()
+  package var staysAdmin: Bool = false
 
-  package var ownerLabel: String = String()
-
-  package var publicPermission: String = String()
-
-  package var isSealed: Bool = false
-
-  package var isStopped: Bool = false
-
-  /// sorted by account
-  package var participants: [WireParticipant] = []
-
-  /// remove or keep; empty for remove
-  package var endPolicy: String = String()
-
-  /// sorted by device
-  package var retired: [WireRetiredDevice] = []
-
-  /// sorted by account
-  package var keyedFor: [WireKeyedFor] = []
-
-  /// sorted by key
-  package var links: [WireJoinLink] = []
+  /// 16 random bytes
+  package var number: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+}
+
+package nonisolated struct WireControl: @unchecked Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var kind: String {
+    get {_storage._kind}
+    set {_uniqueStorage()._kind = newValue}
+  }
+
+  package var title: String {
+    get {_storage._title}
+    set {_uniqueStorage()._title = newValue}
+  }
+
+  package var owner: Data {
+    get {_storage._owner}
+    set {_uniqueStorage()._owner = newValue}
+  }
+
+  package var ownerLabel: String {
+    get {_storage._ownerLabel}
+    set {_uniqueStorage()._ownerLabel = newValue}
+  }
+
+  package var publicPermission: String {
+    get {_storage._publicPermission}
+    set {_uniqueStorage()._publicPermission = newValue}
+  }
+
+  package var isSealed: Bool {
+    get {_storage._isSealed}
+    set {_uniqueStorage()._isSealed = newValue}
+  }
+
+  package var isStopped: Bool {
+    get {_storage._isStopped}
+    set {_uniqueStorage()._isStopped = newValue}
+  }
+
+  /// sorted by account
+  package var participants: [WireParticipant] {
+    get {_storage._participants}
+    set {_uniqueStorage()._participants = newValue}
+  }
+
+  /// remove or keep; empty for remove
+  package var endPolicy: String {
+    get {_storage._endPolicy}
+    set {_uniqueStorage()._endPolicy = newValue}
+  }
+
+  /// sorted by device
+  package var retired: [WireRetiredDevice] {
+    get {_storage._retired}
+    set {_uniqueStorage()._retired = newValue}
+  }
+
+  /// sorted by account
+  package var keyedFor: [WireKeyedFor] {
+    get {_storage._keyedFor}
+    set {_uniqueStorage()._keyedFor = newValue}
+  }
+
+  /// sorted by key
+  package var links: [WireJoinLink] {
+    get {_storage._links}
+    set {_uniqueStorage()._links = newValue}
+  }
+
+  /// who made the zone; absent while that is the owner
+  package var founder: Data {
+    get {_storage._founder}
+    set {_uniqueStorage()._founder = newValue}
+  }
+
+  package var founderLabel: String {
+    get {_storage._founderLabel}
+    set {_uniqueStorage()._founderLabel = newValue}
+  }
+
+  package var offer: WireTransferOffer {
+    get {_storage._offer ?? WireTransferOffer()}
+    set {_uniqueStorage()._offer = newValue}
+  }
+  /// Returns true if `offer` has been explicitly set.
+  package var hasOffer: Bool {_storage._offer != nil}
+  /// Clears the value of `offer`. Subsequent reads from it will return its default value.
+  package mutating func clearOffer() {_uniqueStorage()._offer = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct WireEpochKey: Sendable {
@@ -459,11 +541,62 @@ package nonisolated struct WireControlHeader: Sendable {
   /// the share was stopped: said in clear, since nobody else gets the new key
   package var isStopped: Bool = false
 
+  /// the hand-overs of the zone before this file, oldest first
+  package var lineage: [WireControlName] = []
+
+  /// this file hands the zone over
+  package var handover: WireHandover {
+    get {_handover ?? WireHandover()}
+    set {_handover = newValue}
+  }
+  /// Returns true if `handover` has been explicitly set.
+  package var hasHandover: Bool {self._handover != nil}
+  /// Clears the value of `handover`. Subsequent reads from it will return its default value.
+  package mutating func clearHandover() {self._handover = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _epoch: WireEpoch? = nil
+  fileprivate var _handover: WireHandover? = nil
+}
+
+/// Names a control file.
+package nonisolated struct WireControlName: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var version: UInt64 = 0
+
+  package var hash: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// The consent of who owns the zone from this control on.
+package nonisolated struct WireHandover: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// the new owner
+  package var account: Data = Data()
+
+  package var device: Data = Data()
+
+  /// of the offer
+  package var number: Data = Data()
+
+  /// by the device, see Control.md
+  package var signature: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 package nonisolated struct WireWrappedKey: Sendable {
@@ -1155,7 +1288,7 @@ nonisolated extension WireRecoveryFile: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension WireInterval: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Interval"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}from\0\u{1}to\0\u{3}own_only\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}from\0\u{1}to\0\u{3}own_only\0\u{3}as_owner\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1166,6 +1299,7 @@ nonisolated extension WireInterval: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 1: try { try decoder.decodeSingularUInt64Field(value: &self.from) }()
       case 2: try { try decoder.decodeSingularMessageField(value: &self._to) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.ownOnly) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.asOwner) }()
       default: break
       }
     }
@@ -1185,6 +1319,9 @@ nonisolated extension WireInterval: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if self.ownOnly != false {
       try visitor.visitSingularBoolField(value: self.ownOnly, fieldNumber: 3)
     }
+    if self.asOwner != false {
+      try visitor.visitSingularBoolField(value: self.asOwner, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1192,6 +1329,7 @@ nonisolated extension WireInterval: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.from != rhs.from {return false}
     if lhs._to != rhs._to {return false}
     if lhs.ownOnly != rhs.ownOnly {return false}
+    if lhs.asOwner != rhs.asOwner {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1452,9 +1590,9 @@ nonisolated extension WireJoinLink: SwiftProtobuf.Message, SwiftProtobuf._Messag
   }
 }
 
-nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  package static let protoMessageName: String = _protobuf_package + ".Control"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}title\0\u{1}owner\0\u{3}owner_label\0\u{3}public_permission\0\u{3}is_sealed\0\u{3}is_stopped\0\u{1}participants\0\u{3}end_policy\0\u{2}\u{b}retired\0\u{3}keyed_for\0\u{1}links\0")
+nonisolated extension WireTransferOffer: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TransferOffer"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}permission\0\u{3}stays_admin\0\u{1}number\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1462,76 +1600,204 @@ nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._Message
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.kind) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.title) }()
-      case 3: try { try decoder.decodeSingularBytesField(value: &self.owner) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self.ownerLabel) }()
-      case 5: try { try decoder.decodeSingularStringField(value: &self.publicPermission) }()
-      case 6: try { try decoder.decodeSingularBoolField(value: &self.isSealed) }()
-      case 7: try { try decoder.decodeSingularBoolField(value: &self.isStopped) }()
-      case 8: try { try decoder.decodeRepeatedMessageField(value: &self.participants) }()
-      case 9: try { try decoder.decodeSingularStringField(value: &self.endPolicy) }()
-      case 20: try { try decoder.decodeRepeatedMessageField(value: &self.retired) }()
-      case 21: try { try decoder.decodeRepeatedMessageField(value: &self.keyedFor) }()
-      case 22: try { try decoder.decodeRepeatedMessageField(value: &self.links) }()
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.account) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.permission) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.staysAdmin) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.number) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if !self.kind.isEmpty {
-      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 1)
+    if !self.account.isEmpty {
+      try visitor.visitSingularBytesField(value: self.account, fieldNumber: 1)
     }
-    if !self.title.isEmpty {
-      try visitor.visitSingularStringField(value: self.title, fieldNumber: 2)
+    if !self.permission.isEmpty {
+      try visitor.visitSingularStringField(value: self.permission, fieldNumber: 2)
     }
-    if !self.owner.isEmpty {
-      try visitor.visitSingularBytesField(value: self.owner, fieldNumber: 3)
+    if self.staysAdmin != false {
+      try visitor.visitSingularBoolField(value: self.staysAdmin, fieldNumber: 3)
     }
-    if !self.ownerLabel.isEmpty {
-      try visitor.visitSingularStringField(value: self.ownerLabel, fieldNumber: 4)
+    if !self.number.isEmpty {
+      try visitor.visitSingularBytesField(value: self.number, fieldNumber: 4)
     }
-    if !self.publicPermission.isEmpty {
-      try visitor.visitSingularStringField(value: self.publicPermission, fieldNumber: 5)
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: WireTransferOffer, rhs: WireTransferOffer) -> Bool {
+    if lhs.account != rhs.account {return false}
+    if lhs.permission != rhs.permission {return false}
+    if lhs.staysAdmin != rhs.staysAdmin {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireControl: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Control"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}title\0\u{1}owner\0\u{3}owner_label\0\u{3}public_permission\0\u{3}is_sealed\0\u{3}is_stopped\0\u{1}participants\0\u{3}end_policy\0\u{2}\u{b}retired\0\u{3}keyed_for\0\u{1}links\0\u{1}founder\0\u{3}founder_label\0\u{1}offer\0")
+
+  fileprivate class _StorageClass {
+    var _kind: String = String()
+    var _title: String = String()
+    var _owner: Data = Data()
+    var _ownerLabel: String = String()
+    var _publicPermission: String = String()
+    var _isSealed: Bool = false
+    var _isStopped: Bool = false
+    var _participants: [WireParticipant] = []
+    var _endPolicy: String = String()
+    var _retired: [WireRetiredDevice] = []
+    var _keyedFor: [WireKeyedFor] = []
+    var _links: [WireJoinLink] = []
+    var _founder: Data = Data()
+    var _founderLabel: String = String()
+    var _offer: WireTransferOffer? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _kind = source._kind
+      _title = source._title
+      _owner = source._owner
+      _ownerLabel = source._ownerLabel
+      _publicPermission = source._publicPermission
+      _isSealed = source._isSealed
+      _isStopped = source._isStopped
+      _participants = source._participants
+      _endPolicy = source._endPolicy
+      _retired = source._retired
+      _keyedFor = source._keyedFor
+      _links = source._links
+      _founder = source._founder
+      _founderLabel = source._founderLabel
+      _offer = source._offer
     }
-    if self.isSealed != false {
-      try visitor.visitSingularBoolField(value: self.isSealed, fieldNumber: 6)
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
     }
-    if self.isStopped != false {
-      try visitor.visitSingularBoolField(value: self.isStopped, fieldNumber: 7)
+    return _storage
+  }
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._kind) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._title) }()
+        case 3: try { try decoder.decodeSingularBytesField(value: &_storage._owner) }()
+        case 4: try { try decoder.decodeSingularStringField(value: &_storage._ownerLabel) }()
+        case 5: try { try decoder.decodeSingularStringField(value: &_storage._publicPermission) }()
+        case 6: try { try decoder.decodeSingularBoolField(value: &_storage._isSealed) }()
+        case 7: try { try decoder.decodeSingularBoolField(value: &_storage._isStopped) }()
+        case 8: try { try decoder.decodeRepeatedMessageField(value: &_storage._participants) }()
+        case 9: try { try decoder.decodeSingularStringField(value: &_storage._endPolicy) }()
+        case 20: try { try decoder.decodeRepeatedMessageField(value: &_storage._retired) }()
+        case 21: try { try decoder.decodeRepeatedMessageField(value: &_storage._keyedFor) }()
+        case 22: try { try decoder.decodeRepeatedMessageField(value: &_storage._links) }()
+        case 23: try { try decoder.decodeSingularBytesField(value: &_storage._founder) }()
+        case 24: try { try decoder.decodeSingularStringField(value: &_storage._founderLabel) }()
+        case 25: try { try decoder.decodeSingularMessageField(value: &_storage._offer) }()
+        default: break
+        }
+      }
     }
-    if !self.participants.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.participants, fieldNumber: 8)
-    }
-    if !self.endPolicy.isEmpty {
-      try visitor.visitSingularStringField(value: self.endPolicy, fieldNumber: 9)
-    }
-    if !self.retired.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.retired, fieldNumber: 20)
-    }
-    if !self.keyedFor.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.keyedFor, fieldNumber: 21)
-    }
-    if !self.links.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.links, fieldNumber: 22)
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._kind.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._kind, fieldNumber: 1)
+      }
+      if !_storage._title.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._title, fieldNumber: 2)
+      }
+      if !_storage._owner.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._owner, fieldNumber: 3)
+      }
+      if !_storage._ownerLabel.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._ownerLabel, fieldNumber: 4)
+      }
+      if !_storage._publicPermission.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._publicPermission, fieldNumber: 5)
+      }
+      if _storage._isSealed != false {
+        try visitor.visitSingularBoolField(value: _storage._isSealed, fieldNumber: 6)
+      }
+      if _storage._isStopped != false {
+        try visitor.visitSingularBoolField(value: _storage._isStopped, fieldNumber: 7)
+      }
+      if !_storage._participants.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._participants, fieldNumber: 8)
+      }
+      if !_storage._endPolicy.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._endPolicy, fieldNumber: 9)
+      }
+      if !_storage._retired.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._retired, fieldNumber: 20)
+      }
+      if !_storage._keyedFor.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._keyedFor, fieldNumber: 21)
+      }
+      if !_storage._links.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._links, fieldNumber: 22)
+      }
+      if !_storage._founder.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._founder, fieldNumber: 23)
+      }
+      if !_storage._founderLabel.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._founderLabel, fieldNumber: 24)
+      }
+      try { if let v = _storage._offer {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 25)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: WireControl, rhs: WireControl) -> Bool {
-    if lhs.kind != rhs.kind {return false}
-    if lhs.title != rhs.title {return false}
-    if lhs.owner != rhs.owner {return false}
-    if lhs.ownerLabel != rhs.ownerLabel {return false}
-    if lhs.publicPermission != rhs.publicPermission {return false}
-    if lhs.isSealed != rhs.isSealed {return false}
-    if lhs.isStopped != rhs.isStopped {return false}
-    if lhs.participants != rhs.participants {return false}
-    if lhs.endPolicy != rhs.endPolicy {return false}
-    if lhs.retired != rhs.retired {return false}
-    if lhs.keyedFor != rhs.keyedFor {return false}
-    if lhs.links != rhs.links {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._kind != rhs_storage._kind {return false}
+        if _storage._title != rhs_storage._title {return false}
+        if _storage._owner != rhs_storage._owner {return false}
+        if _storage._ownerLabel != rhs_storage._ownerLabel {return false}
+        if _storage._publicPermission != rhs_storage._publicPermission {return false}
+        if _storage._isSealed != rhs_storage._isSealed {return false}
+        if _storage._isStopped != rhs_storage._isStopped {return false}
+        if _storage._participants != rhs_storage._participants {return false}
+        if _storage._endPolicy != rhs_storage._endPolicy {return false}
+        if _storage._retired != rhs_storage._retired {return false}
+        if _storage._keyedFor != rhs_storage._keyedFor {return false}
+        if _storage._links != rhs_storage._links {return false}
+        if _storage._founder != rhs_storage._founder {return false}
+        if _storage._founderLabel != rhs_storage._founderLabel {return false}
+        if _storage._offer != rhs_storage._offer {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1578,7 +1844,7 @@ nonisolated extension WireEpochKey: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension WireControlHeader: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ControlHeader"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}version\0\u{1}parents\0\u{1}account\0\u{1}device\0\u{1}epoch\0\u{1}keys\0\u{3}wall_milliseconds\0\u{1}salt\0\u{3}is_stopped\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}version\0\u{1}parents\0\u{1}account\0\u{1}device\0\u{1}epoch\0\u{1}keys\0\u{3}wall_milliseconds\0\u{1}salt\0\u{3}is_stopped\0\u{1}lineage\0\u{1}handover\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1596,6 +1862,8 @@ nonisolated extension WireControlHeader: SwiftProtobuf.Message, SwiftProtobuf._M
       case 8: try { try decoder.decodeSingularUInt64Field(value: &self.wallMilliseconds) }()
       case 9: try { try decoder.decodeSingularBytesField(value: &self.salt) }()
       case 10: try { try decoder.decodeSingularBoolField(value: &self.isStopped) }()
+      case 11: try { try decoder.decodeRepeatedMessageField(value: &self.lineage) }()
+      case 12: try { try decoder.decodeSingularMessageField(value: &self._handover) }()
       default: break
       }
     }
@@ -1636,6 +1904,12 @@ nonisolated extension WireControlHeader: SwiftProtobuf.Message, SwiftProtobuf._M
     if self.isStopped != false {
       try visitor.visitSingularBoolField(value: self.isStopped, fieldNumber: 10)
     }
+    if !self.lineage.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.lineage, fieldNumber: 11)
+    }
+    try { if let v = self._handover {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1650,6 +1924,88 @@ nonisolated extension WireControlHeader: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.wallMilliseconds != rhs.wallMilliseconds {return false}
     if lhs.salt != rhs.salt {return false}
     if lhs.isStopped != rhs.isStopped {return false}
+    if lhs.lineage != rhs.lineage {return false}
+    if lhs._handover != rhs._handover {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireControlName: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ControlName"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}hash\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.version) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.hash) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.version != 0 {
+      try visitor.visitSingularUInt64Field(value: self.version, fieldNumber: 1)
+    }
+    if !self.hash.isEmpty {
+      try visitor.visitSingularBytesField(value: self.hash, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: WireControlName, rhs: WireControlName) -> Bool {
+    if lhs.version != rhs.version {return false}
+    if lhs.hash != rhs.hash {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireHandover: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Handover"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}device\0\u{1}number\0\u{1}signature\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.account) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.device) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.number) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.signature) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.account.isEmpty {
+      try visitor.visitSingularBytesField(value: self.account, fieldNumber: 1)
+    }
+    if !self.device.isEmpty {
+      try visitor.visitSingularBytesField(value: self.device, fieldNumber: 2)
+    }
+    if !self.number.isEmpty {
+      try visitor.visitSingularBytesField(value: self.number, fieldNumber: 3)
+    }
+    if !self.signature.isEmpty {
+      try visitor.visitSingularBytesField(value: self.signature, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: WireHandover, rhs: WireHandover) -> Bool {
+    if lhs.account != rhs.account {return false}
+    if lhs.device != rhs.device {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.signature != rhs.signature {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -170,7 +170,7 @@ package nonisolated struct WireLetterHeader: Sendable {
 
   package var device: Data = Data()
 
-  /// invitation, withdrawn, declined, request, denied
+  /// invitation, withdrawn, declined, request, denied, consent, refusal
   package var kind: String = String()
 
   package var zone: Data = Data()
@@ -204,6 +204,12 @@ package nonisolated struct WireLetterBody: Sendable {
 
   /// by that key, see Control.md
   package var joinSignature: Data = Data()
+
+  /// consent, refusal: the number of the offer of a share
+  package var offer: Data = Data()
+
+  /// consent: the signature, see Control.md
+  package var consent: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -561,7 +567,7 @@ nonisolated extension WireLetterHeader: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LetterBody"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}title\0\u{1}label\0\u{1}permission\0\u{1}generation\0\u{3}join_key\0\u{3}join_signature\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}title\0\u{1}label\0\u{1}permission\0\u{1}generation\0\u{3}join_key\0\u{3}join_signature\0\u{1}offer\0\u{1}consent\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -575,6 +581,8 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 4: try { try decoder.decodeSingularUInt64Field(value: &self.generation) }()
       case 5: try { try decoder.decodeSingularBytesField(value: &self.joinKey) }()
       case 6: try { try decoder.decodeSingularBytesField(value: &self.joinSignature) }()
+      case 7: try { try decoder.decodeSingularBytesField(value: &self.offer) }()
+      case 8: try { try decoder.decodeSingularBytesField(value: &self.consent) }()
       default: break
       }
     }
@@ -599,6 +607,12 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.joinSignature.isEmpty {
       try visitor.visitSingularBytesField(value: self.joinSignature, fieldNumber: 6)
     }
+    if !self.offer.isEmpty {
+      try visitor.visitSingularBytesField(value: self.offer, fieldNumber: 7)
+    }
+    if !self.consent.isEmpty {
+      try visitor.visitSingularBytesField(value: self.consent, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -609,6 +623,8 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.generation != rhs.generation {return false}
     if lhs.joinKey != rhs.joinKey {return false}
     if lhs.joinSignature != rhs.joinSignature {return false}
+    if lhs.offer != rhs.offer {return false}
+    if lhs.consent != rhs.consent {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -1,0 +1,101 @@
+public import ShoeboxModel
+import ShoeboxWorld
+
+// Who owns a zone: who signed its first control, or to whom it was handed over. Read from envelopes alone, so that no key
+// is needed for it.
+
+extension ZoneFolder {
+    /// The most files of hand-overs that are read for files of people who are not known.
+    private static let handoversMax = 512
+    /// The newest controls that are looked at to find out who owns a zone.
+    private static let newestMax = 64
+
+    /// Who owned the zone, one after the other, as these files know.
+    ///
+    /// - Parameters:
+    ///   - files: control files whose signatures are checked.
+    ///   - settled: versions that the caller took for valid before: the hand-overs before them hold.
+    ///   - fingerprint: of somebody who owns the zone, or did; if nobody did, it is `.damaged`.
+    func succession(
+        of files: [ControlFile], settled: [ControlVersion] = [], expecting fingerprint: String? = nil,
+        names: [Digest32: ControlVersion]
+    ) throws(CloudError) -> Succession {
+        let founder = try owner()
+        var result = Succession(founder: founder)
+        if files.contains(where: { !$0.lineage.isEmpty || $0.consent != nil }) {
+            let known = Set(settled.map(\.hash))
+            var settledFiles = files.filter { known.contains($0.version.hash) }
+            for version in settled where !settledFiles.contains(where: { $0.version == version }) {
+                if let file = try? envelope(version) { settledFiles.append(file) }
+            }
+            let lineages = settledFiles.map { file in
+                file.lineage.map(\.hash) + (file.consent == nil ? [] : [file.version.hash])
+            }
+            let held = lineages.max { $0.count < $1.count } ?? []
+            let handovers = try handovers(in: settledFiles + files, held: Set(held), names: names)
+            result = Succession(founder: founder, of: handovers, settled: held) { $0.fingerprint == fingerprint }
+        }
+        let owners = [founder] + result.handovers.map(\.owner)
+        guard fingerprint == nil || owners.contains(where: { $0.fingerprint == fingerprint }) else {
+            throw .damaged(
+                "The zone belongs to \(result.owner.fingerprint), not to \(fingerprint ?? "") as the link says.",
+                path: path().description)
+        }
+        return result
+    }
+
+    /// Who owns the zone at present, as far as its newest controls are seen. Needs no key.
+    ///
+    /// - Parameter fingerprint: of the owner, or of one before, from a link; another one is `.damaged`.
+    public func presentOwner(expecting fingerprint: String? = nil) throws(CloudError) -> AccountID {
+        let names = try controlsByHash()
+        var files: [ControlFile] = []
+        for version in names.values.sorted(by: >).prefix(Self.newestMax) {
+            guard let file = try? envelope(version), (try? checkSignature(file)) != nil else { continue }
+            files.append(file)
+        }
+        return try succession(of: files, expecting: fingerprint, names: names).owner
+    }
+
+    /// The hand-overs that these files are, or name: signed by both sides. Whether they hold is not said.
+    private func handovers(
+        in files: [ControlFile], held: Set<Digest32>, names: [Digest32: ControlVersion]
+    ) throws(CloudError) -> [Handover] {
+        var found: [Digest32: ControlFile] = [:]
+        for file in files where file.consent != nil { found[file.version.hash] = file }
+        for version in files.flatMap(\.lineage) {
+            guard found[version.hash] == nil, found.count < Self.handoversMax,
+                names[version.hash] != nil || held.contains(version.hash),
+                let file = try? envelope(version), (try? checkSignature(file)) != nil
+            else { continue }
+            found[version.hash] = file
+        }
+        var result: [Handover] = []
+        for file in found.values.sorted(by: { $0.version < $1.version }) {
+            guard let consent = file.consent, consent.isSigned(zone: zone, owner: file.account),
+                (try? checkDevice(consent.device, of: consent.account, path: path("control"))) != nil
+            else { continue }
+            // A device that was retired must not hand anything over afterwards.
+            let isRetired = accounts.cached(file.account)?.devices[file.device]?.isRetired == true
+            guard !isRetired || held.contains(file.version.hash) || isWitnessed(file) else { continue }
+            result.append(
+                Handover(
+                    hash: file.version.hash, version: file.version.version, lineage: file.lineage.map(\.hash),
+                    signer: file.account, owner: consent.account))
+        }
+        return result
+    }
+
+    /// Whether a device in good standing of who signed a hand-over says by its head that it has taken it for valid.
+    private func isWitnessed(_ handover: ControlFile) -> Bool {
+        guard let replicas = try? replicas(), let account = accounts.cached(handover.account) else { return false }
+        for (replica, cursor) in replicas.sorted(by: { $0.key < $1.key }).prefix(1_000) {
+            guard let head = (try? readHead(replica, from: cursor))?.newest, head.account == handover.account,
+                account.devicesInGoodStanding.contains(head.device), let named = head.control
+            else { continue }
+            if named == handover.version { return true }
+            if let file = try? envelope(named), file.lineage.contains(handover.version) { return true }
+        }
+        return false
+    }
+}
