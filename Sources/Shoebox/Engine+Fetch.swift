@@ -5,6 +5,8 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 extension Engine {
     /// How long a zone's list of replicas is taken as known, milliseconds.
     private var replicaListMilliseconds: UInt64 { 10_000 }
@@ -275,9 +277,12 @@ extension Engine {
                     for (change, sequence) in changes + own {
                         let scope = control.scope(
                             segment.account, segment.replica, sequence: sequence, device: segment.device.digest)
+                        let mayCount =
+                            scope == .carried
+                            || scope > .nothing
+                                && !Database.isCarried(change, by: segment.replica, segment.account)
                         let standing: ChangeStanding =
-                            !isWellFormed(change, control: control)
-                            ? .malformed : scope > .nothing ? .accepted : .refused
+                            !isWellFormed(change, control: control) ? .malformed : mayCount ? .accepted : .refused
                         if !standing.counts { refused += 1 }
                         touched.insert(change.record)
                         if try db.insert(

@@ -68,8 +68,9 @@ extension Database {
         var standing = standing
         var needed: RecordName?
         var scope = scope
-        if standing == .accepted, sequence > 0, scope < .carried, Self.isCarried(change, by: sender, account) {
-            (standing, scope) = (.refused, .nothing)
+        if sequence > 0, scope < .carried, Self.isCarried(change, by: sender, account) {
+            if standing == .accepted { standing = .refused }
+            scope = .nothing
         }
         if standing == .accepted, scope == .own { (standing, needed) = Self.judgement(ofOwn: change) }
         let statement = try cachedStatement(

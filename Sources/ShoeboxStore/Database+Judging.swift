@@ -10,7 +10,7 @@ import ShoeboxPlanning
 
 extension Database {
     /// Whether a sender says what somebody else wrote: only the owner of a zone may, who carries it from another zone.
-    static func isCarried(_ change: Change, by sender: ReplicaID, _ account: AccountID) -> Bool {
+    public static func isCarried(_ change: Change, by sender: ReplicaID, _ account: AccountID) -> Bool {
         change.dot.replica != sender || change.author != account
             || change.forwards.map { $0.replica != sender } ?? false
     }
