@@ -95,6 +95,9 @@ private struct RootScan {
     /// Folders of tag files that were seen, with their zones.
     var tagFolders: [(folder: RelativePath, zone: ZoneID)] = []
     var foundSidecars: [(directory: RelativePath, entries: [DirectoryEntry])] = []
+    /// Known folders whose listing was seen whole, and the names in each that a sidecar may have.
+    var listedFolders: Set<RecordID> = []
+    var sidecarNames: [RecordID: Set<FileName>] = [:]
 
     init(engine: Engine, root: RootKind, author: String) {
         self.engine = engine
@@ -127,6 +130,8 @@ private struct RootScan {
         for found in foundSidecars {
             outcome.changes += try engine.readSidecars(found.entries, in: found.directory, root: root, author: author)
         }
+        try engine.forgetLostSidecars(
+            listed: listedFolders, seen: sidecarNames, besides: Set(gone.keys), root: root)
     }
 
     /// Takes back the problems of entries that were listed now and are well, or are gone.
@@ -178,6 +183,7 @@ private struct RootScan {
                     return Found(path: next.path, id: next.id, result: .failure(error))
                 }
                 listedAll.insert(next.path)
+                if let id = next.id { listedFolders.insert(id) }
                 let comparison =
                     try next.id.map { try db.compare(listing, with: $0, root: root) }
                     ?? DirectoryComparison(allOf: listing)
@@ -238,6 +244,9 @@ private struct RootScan {
             guard let name = listed.name(at: item.index) else { continue }
             let (raw, child) = (listed.entries[item.index], item.glance)
             let entry = DirectoryEntry(name: name, kind: raw.kind, stamp: raw.stamp)
+            if let id, item.glance == nil, !SidecarName.photos(for: name).isEmpty {
+                sidecarNames[id, default: []].insert(name)
+            }
             guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory)
             else { continue }
             if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {

@@ -116,6 +116,33 @@ extension Engine {
         return count
     }
 
+    /// Sidecars that are gone from directories whose photos are still there are written anew: deleting one deletes
+    /// nothing of what it says.
+    ///
+    /// - Parameters:
+    ///   - listed: the directories that were listed.
+    ///   - seen: the names in them that a sidecar may have.
+    ///   - besides: records whose files are gone, too.
+    func forgetLostSidecars(
+        listed: Set<RecordID>, seen: [RecordID: Set<FileName>], besides: Set<RecordID>, root: RootKind
+    ) throws {
+        guard settings.sidecars != .never else { return }
+        let lost = try store.read { db in
+            guard try db.hasSidecars() else { return [RecordID]() }
+            return try listed.sorted().flatMap { folder in
+                try db.sidecarNames(in: folder, root: root)
+                    .filter { !besides.contains($0.id) && seen[folder]?.contains($0.name) != true }.map(\.id)
+            }
+        }
+        guard !lost.isEmpty else { return }
+        try store.write { db in
+            for id in lost {
+                try db.removeSidecar(id)
+                try db.markDirty(id)
+            }
+        }
+    }
+
     private func take(
         _ document: SidecarDocument, entry: DirectoryEntry, of row: BaseRow, path: String, author: String
     ) throws -> Int {

@@ -52,6 +52,28 @@ extension Database {
         }
     }
 
+    /// Whether there is any sidecar at all.
+    public func hasSidecars() throws -> Bool {
+        try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM sidecar WHERE zone >= x'')")) ?? false
+    }
+
+    /// The names of the sidecars of the photos that are shown in a directory of a watched folder.
+    public func sidecarNames(in folder: RecordID, root: RootKind) throws -> [(id: RecordID, name: FileName)] {
+        try Row.fetchAll(
+            cachedStatement(
+                sql: """
+                    SELECT sidecar.zone, sidecar.record, sidecar.name FROM base CROSS JOIN sidecar USING (zone, record)
+                    WHERE root = ? AND parentZone = ? AND parent = ? AND parked = 0
+                    """),
+            arguments: [root.rawValue, folder.zone.data, folder.name.data]
+        ).map { row in
+            (
+                RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record")),
+                try row.fileName("name")
+            )
+        }
+    }
+
     /// Stores what is known of a record's sidecar.
     public func setSidecar(_ row: SidecarRow) throws {
         try cachedStatement(sql: "INSERT OR REPLACE INTO sidecar VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [

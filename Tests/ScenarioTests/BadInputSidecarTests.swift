@@ -65,6 +65,30 @@ import Testing
         #expect(party.carol.sidecar("alice/Summer/a.jpg", .shared)?.fields.tags == ["Beach"])
     }
 
+    @Test(arguments: [true, false])
+    func `a sidecar that is deleted is written anew, broken or whole`(isBroken: Bool) throws {
+        let party = try Party(bob: "readOnly")
+        let alice = party.alice
+        #expect(alice.request(.tag(path: alice.path("Summer/a.jpg"), titles: ["Beach"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        let path = try #require(RelativePath("Summer/a.jpg.json"))
+        if isBroken {
+            try alice.machine.library.write(path, bytes: Array("{".utf8))
+            try party.village.pass(8)
+            #expect(!alice.problems.isEmpty)
+        }
+        try alice.machine.library.files.removeFile(path)
+        try party.village.pass(8)
+        #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.tags == ["Beach"])
+        #expect(party.carol.sidecar("alice/Summer/a.jpg", .shared)?.fields.tags == ["Beach"])
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        // One that goes with its photo stays away.
+        try alice.machine.library.files.removeFile(path)
+        try alice.machine.library.files.removeFile(try #require(RelativePath("Summer/a.jpg")))
+        try #require(try party.village.settle())
+        #expect(alice.sidecar("Summer/a.jpg", .library) == nil)
+    }
+
     @Test func `another program's file under a sidecar's name stays, and travels as a file`() throws {
         let party = try Party(bob: "readOnly")
         let takeout = #"{"title": "a.jpg", "photoTakenTime": {"timestamp": "1"}, "geoData": {"latitude": 0.0}}"#
