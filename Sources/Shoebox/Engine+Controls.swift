@@ -72,10 +72,10 @@ extension Engine {
     }
 
     /// Names controls that count for nothing.
-    private func reportRefused(_ problems: [CloudError], in id: ZoneID) throws {
+    func reportRefused(_ problems: [CloudError], in id: ZoneID) throws {
         let title = zones[id]?.control.title ?? ""
         for problem in problems where problem.code != .notYet {
-            guard problem.code == .notPermitted else {
+            guard problem.code == .notPermitted || problem.code == .damaged else {
                 log("a control of '\(title)' counts for nothing: \(problem)")
                 continue
             }
@@ -185,15 +185,27 @@ extension Engine {
         log("wrote one control for '\(zone.control.title)' in place of several")
     }
 
-    /// What participants ask of the owner's devices by their heads: whose replica wrote one has accepted; who left is
+    /// Whether this replica answers what was asked first at a time: a device of the owner at once, one of an admin if nobody
+    /// has done it after a minute, so that they don't all write the same.
+    func isItsTurn(_ question: String) -> Bool {
+        let zone = question.split(separator: " ").first.flatMap { ZoneID(hex: $0) }.flatMap { zones[$0] }
+        if zone?.row.isMine == true { return true }
+        let now = world.uptimeMilliseconds()
+        let since = unanswered[question] ?? now
+        unanswered[question] = since
+        return now >= since + 60_000
+    }
+
+    /// What participants ask of the owner's and the admins' devices by their heads: whose replica wrote one has accepted; who left is
     /// taken out, with a new key for those who remain; who left and accepts again comes back.
     func answerParticipants(_ id: ZoneID) throws {
         do {
             try mendControl(id)
-            guard let zone = zones[id], zone.row.isMine, zone.row.kind == .share, zone.row.state == .active else {
+            guard let zone = zones[id], zone.row.kind == .share, mayWriteControl(zone), !zone.control.isStopped else {
                 return
             }
             try answerLeaves(zone)
+            try answerJoinRequests(id)
         } catch let error as CloudError {
             guard error.isTransient, error.code != .offline else { throw error }
             log("not answered yet: \(error)")
@@ -205,7 +217,8 @@ extension Engine {
         var leaving: Set<AccountID> = []
         var returning: Set<AccountID> = []
         var accepted: Set<AccountID> = []
-        for participant in zone.control.participants.values where participant.account != zone.control.owner {
+        for participant in zone.control.participants.values
+        where can(.removeParticipant, account: account, to: participant.account, in: zone.control) {
             let theirs = heads.filter { $0.account == participant.account }
             let left = theirs.filter { $0.content.left == participant.generation }.map(\.content.wallMilliseconds).max()
             let back = theirs.filter { $0.content.returning == participant.generation }.map(\.content.wallMilliseconds)
@@ -220,7 +233,11 @@ extension Engine {
                 returning.insert(participant.account)
             }
         }
-        guard !leaving.union(returning).union(accepted).isEmpty else { return }
+        guard !leaving.union(returning).union(accepted).isEmpty else {
+            unanswered = unanswered.filter { !$0.key.hasPrefix("\(zone.id) standing") }
+            return
+        }
+        guard isItsTurn("\(zone.id) standing") else { return }
         if !leaving.isEmpty { try fetchChains(of: zone.id) }
         var positions: [AccountID: [ReplicaID: Position]] = [:]
         for account in leaving.union(returning) { positions[account] = try self.heads(of: account, in: zone.id) }

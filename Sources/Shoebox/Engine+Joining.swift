@@ -307,7 +307,9 @@ extension Engine {
         guard try store.read({ db in try db.metaText(withdrawalKey(id)) }) != nil else { return }
         let base = try store.read { db in try db.base(in: id) }
         if !base.isEmpty {
-            guard let root = zones[id]?.row.root, try checkRoot(root) else { return }
+            guard let zone = zones[id], try checkRoot(zone.row.root) else { return }
+            let root = zone.row.root
+            try removeTagFiles(of: zone)
             try removeShown(base, from: root)
         }
         try store.write { db in

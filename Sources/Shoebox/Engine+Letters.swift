@@ -21,6 +21,19 @@ extension Engine {
         guard inboxListed.map({ now >= $0 + inboxMilliseconds }) ?? true || !unseenLetters.isEmpty else { return }
         inboxListed = now
         try readLetters()
+        try joinAsked()
+    }
+
+    /// Enters shares that this account has asked for, once it is on their lists: an admin's device may have admitted it, whom
+    /// it gets no letter from.
+    private func joinAsked() throws {
+        let prefix = askedKey(ZoneID.none).prefix { $0 != "." } + "."
+        for (key, _) in try store.read({ db in try db.metaTexts(prefix: String(prefix)) }) {
+            guard let id = ZoneID(hex: key.dropFirst(prefix.count)), zones[id]?.row.state != .active else { continue }
+            do { _ = try join(id, fingerprint: nil) } catch let error as CloudError {
+                guard error.concernsOneZone else { throw error }
+            } catch is RequestError { continue }
+        }
     }
 
     // MARK: Sending
@@ -114,9 +127,16 @@ extension Engine {
         case .declined: try takeRefusal(letter, of: received.sender)
         case .request: row.state = try takeRequest(letter, of: received.sender)
         case .denied:
-            guard try store.read({ db in try db.metaText(askedKey(letter.zone)) }) != nil else { break }
+            // Only who was asked can refuse.
+            guard try store.read({ db in try db.metaText(askedKey(letter.zone)) }) == "\(received.sender)" else {
+                break
+            }
             try store.write { db in try db.setMetaText(askedKey(letter.zone), nil) }
-            log("'\(letter.label)' did not admit this account to a share")
+            try report(
+                "denied", zone: letter.zone,
+                "\(letter.label) did not admit you to "
+                    + (letter.title.isEmpty ? "a share that you asked for." : "'\(letter.title)'."),
+                "Ask \(letter.label), and then again with 'shoebox accept --ask LINK'.")
             row.state = .declined
         case .consent, .refusal: try noteAnswer(letter, from: received)
         }
@@ -128,8 +148,12 @@ extension Engine {
 
     private func takeInvitation(_ letter: Letter, from sender: AccountID) throws -> LetterRow.State {
         if let zone = zones[letter.zone], zone.row.state == .active { return .accepted }
-        // Who was asked for it is let in at once.
-        guard try store.read({ db in try db.metaText(askedKey(letter.zone)) }) != nil else { return .pending }
+        // Who was asked for it is let in at once; so is who takes part in a share of the same owner that went into this one.
+        let hasAsked = try store.read { db in try db.metaText(askedKey(letter.zone)) } != nil
+        let former = letter.replaces.flatMap { zones[$0] }
+        let continues =
+            former?.control.owner == sender && former.map { [.active, .ended].contains($0.row.state) } == true
+        guard hasAsked || continues else { return .pending }
         do {
             _ = try join(letter.zone, fingerprint: nil)
             return .accepted
@@ -212,13 +236,23 @@ extension Engine {
         else { return .void }
         if let known = zone.control.participants[sender], known.takesPart { return .accepted }
         guard let key = letter.joinKey else { return .pending }
+        guard JoinLinkKeys.isValid(letter.joinSignature, of: key, zone: zone.id, account: sender) else {
+            try send(Letter(kind: .denied, zone: zone.id), to: sender)
+            return .void
+        }
+        return try judgeRequest(of: sender, label: letter.label, by: key, in: zone)
+    }
+
+    /// Judges somebody who asks by a link, by this device's clock and list: admits them, or leaves it to a person.
+    func judgeRequest(
+        of sender: AccountID, label: String, by key: Digest32, in zone: ZoneInfo
+    ) throws -> LetterRow.State {
         let used = zone.control.participants.values.filter { $0.joinKey == key }.count
         guard let link = zone.control.openLinks[key], link.isRequest,
-            JoinLinkKeys.isValid(letter.joinSignature, of: key, zone: zone.id, account: sender),
             link.expiresMilliseconds == 0 || world.nowMilliseconds() < link.expiresMilliseconds,
             link.countMax == 0 || UInt64(used) < link.countMax
         else {
-            try send(Letter(kind: .denied, zone: zone.id), to: sender)
+            if zone.row.isMine { try send(Letter(kind: .denied, zone: zone.id), to: sender) }
             return .void
         }
         // Who was put out comes back only if a person says so.
@@ -226,7 +260,7 @@ extension Engine {
         if link.needsApproval || zone.control.participants[sender].map({ !$0.hasLeft && !$0.hasDeclined }) == true {
             return .pending
         }
-        try admit(sender, label: letter.label, to: zone, permission: link.permission, joinKey: key)
+        try admit(sender, label: label, to: zone, permission: link.permission, joinKey: key)
         return .accepted
     }
 
@@ -257,6 +291,21 @@ extension Engine {
     /// Whether a share has as many participants as it may.
     func isFull(_ control: Control) -> Bool {
         control.guests.count >= settings.participantsMax
+    }
+
+    /// Tells who took part in a share that another one takes it in, so that they go on there without being asked.
+    func sendContinuations(of other: ZoneInfo, in zone: ZoneID) throws {
+        guard let zone = zones[zone] else { return }
+        for person in zone.control.guests.sorted(by: { $0.account < $1.account }) {
+            guard let former = other.control.participants[person.account], former.takesPart,
+                former.status == .accepted
+            else { continue }
+            var letter = Letter(
+                kind: .invitation, zone: zone.id, title: zone.control.title, permission: person.permission,
+                generation: person.generation)
+            letter.replaces = other.id
+            try send(letter, to: person.account)
+        }
     }
 
     /// The requests that wait, of one share or all.
@@ -300,7 +349,7 @@ extension Engine {
                 }
                 try admit(sender, label: row.label, to: zone, permission: wanted, joinKey: row.joinKey)
             } else {
-                try send(Letter(kind: .denied, zone: zone.id), to: sender)
+                try send(Letter(kind: .denied, zone: zone.id, title: zone.control.title), to: sender)
             }
             try store.write { db in
                 try db.settleLetters(
@@ -323,9 +372,12 @@ extension Engine {
         if let keys = try link.keys {
             letter.joinKey = keys.joinKey
             letter.joinSignature = try keys.signature(zone: link.zone, account: account)
+            // Where admins' devices see it, too.
+            try folder.publishJoin(keys, identity: identity, nowMilliseconds: world.nowMilliseconds())
         }
         try send(letter, to: owner)
-        try store.write { db in try db.setMetaText(askedKey(link.zone), "1") }
+        try store.write { db in try db.setMetaText(askedKey(link.zone), "\(owner)") }
+        try clearProblem("denied", zone: link.zone)
         let name = try directory.account(owner)?.label ?? link.ownerFingerprint
         return Reply(
             code: ExitCode.reported,

@@ -1,5 +1,6 @@
 import ShoeboxCloud
 import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
@@ -33,7 +34,7 @@ extension Engine {
 
     /// Reads who joins a zone by its public link; true if somebody is new.
     func readJoins(_ id: ZoneID, folder: ZoneFolder) throws {
-        guard let zone = zones[id], zone.control.publicLink != nil else { return }
+        guard let zone = zones[id], zone.control.publicLink != nil || answersRequests(zone) else { return }
         let now = world.uptimeMilliseconds()
         guard joinsListed[id].map({ now >= $0 + 10_000 }) ?? true else { return }
         joinsListed[id] = now
@@ -54,11 +55,38 @@ extension Engine {
             }
         }
         guard isNew else { return }
+        guard zone.control.publicLink != nil else { return }
         let row = zone.row
         let raw = try ControlCoder.decode(Array(row.control))
         try keep(
             raw, version: ControlVersion(version: row.controlVersion, hash: row.controlHash), keyring: zone.keyring,
             in: id)
+    }
+
+    /// Whether this account answers people who ask by a link: as an admin; the owner has letters of theirs.
+    private func answersRequests(_ zone: ZoneInfo) -> Bool {
+        !zone.row.isMine && zone.row.state == .active && can(.invite, account: account, in: zone.control)
+            && zone.control.openLinks.values.contains(where: \.isRequest)
+    }
+
+    /// Admits, as an admin, who asks by a link that admits without a person; notes others for a person to decide.
+    func answerJoinRequests(_ id: ZoneID) throws {
+        guard let zone = zones[id], answersRequests(zone) else { return }
+        for join in try store.read({ db in try db.joins(of: id) }) {
+            guard let present = zones[id], let link = present.control.openLinks[join.joinKey], link.isRequest,
+                present.control.participants[join.account]?.takesPart != true
+            else { continue }
+            // A letter by another way: told apart from all others by zone, account and link.
+            let (who, key) = (join.account.digest, join.joinKey)
+            let hash = Digest32(high: who.high ^ key.high, low: who.low ^ key.low ^ id.digest.low)
+            guard try store.read({ db in try !db.letterHashes().contains(hash) }) else { continue }
+            guard isItsTurn("\(id) \(hash)") else { continue }
+            var row = LetterRow(
+                hash: hash, kind: Letter.Kind.request.rawValue, state: .pending, zone: id, account: join.account,
+                label: join.label, permission: link.permission, joinKey: join.joinKey)
+            row.state = try judgeRequest(of: join.account, label: join.label, by: join.joinKey, in: present)
+            try store.write { db in try db.setLetter(row, nowMilliseconds: world.nowMilliseconds()) }
+        }
     }
 
     /// Lists in the control of an own share who has joined by its link, before anything more of them is read: what was

@@ -40,6 +40,7 @@ extension Engine {
         let current = try folder.currentControl(
             named: named.owners, hinted: named.admins, known: [known], identity: try reader(of: zone.id),
             keyring: &keyring)
+        try reportRefused(current.problems, in: zone.id)
         var control = current.control
         try change(&control)
         // Also where nothing changes: several controls become one, a key that others have gives way to a new one.

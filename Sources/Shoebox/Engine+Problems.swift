@@ -27,6 +27,16 @@ extension Engine {
         try store.write { db in try db.clearProblems(code: code, path: path, zone: zone) }
     }
 
+    /// Forgets what was only to be known, after a week.
+    func clearOldInformation() throws {
+        guard openProblems.contains(where: { key in Problem.informationCodes.contains { key.hasPrefix("\($0)|") } })
+        else { return }
+        let now = world.nowMilliseconds()
+        let week: UInt64 = 7 * 86_400_000
+        guard now > week, try store.write({ db in try db.clearInformation(before: now - week) }) else { return }
+        openProblems = Set(try store.read { db in try db.problems() }.map(\.key))
+    }
+
     /// Takes back the problems of a zone whose path in the container has this part.
     func clearProblems(_ code: String, in zone: ZoneID, below part: String) throws {
         let prefix = "\(code)|\(zone)|"

@@ -70,7 +70,7 @@ extension Engine {
                 try zoneNamed(share, mine: true), permission: permission, expiresMilliseconds: expires, count: count,
                 asks: asks)
         case .answerRequests(let share, let accounts, let permission):
-            try answerRequests(try zoneNamed(share, mine: true), accounts, permission: permission)
+            try answerRequests(try zoneNamed(share, for: .invite), accounts, permission: permission)
         case .tag(let path, let titles, let isMember):
             try edit(path, .tag, author: "cli") { id, writer in
                 for title in titles {

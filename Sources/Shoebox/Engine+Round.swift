@@ -130,6 +130,8 @@ extension Engine {
             try exchangeLetters()
             try compactAll()
             try finishTransfers()
+            try takeInvitationFiles()
+            try clearOldInformation()
             // Heads that now name what was fetched, and controls that were written.
             outcome.pushed += try pushAll()
             for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }
@@ -160,7 +162,8 @@ extension Engine {
 
     private func noteContainerError(_ error: CloudError, _ outcome: inout RoundOutcome) throws {
         outcome.isContainerOffline = true
-        try store.write { db in try db.setMetaText("containerOffline", "1") }
+        let state = ContainerState(error)
+        try store.write { db in try db.setMetaText("containerOffline", state.rawValue) }
         if error.cause?.code == .full {
             try report(
                 "containerFull", "The cloud folder is full: \(error.description).",

@@ -65,6 +65,18 @@ extension Engine {
         return true
     }
 
+    /// Puts away the tag files of a zone that is shown no more, and their folder, if nothing else is in it.
+    func removeTagFiles(of zone: ZoneInfo) throws {
+        guard zone.row.kind != .privateZone, let folder = try tagFolder(of: zone) else { return }
+        let prefix = tagKey(zone.id, RecordName(0)).prefix { $0 != "/" } + "/"
+        for (key, _) in try store.read({ db in try db.metaTexts(prefix: String(prefix)) }) {
+            guard let tag = RecordName(text: key.dropFirst(prefix.count)) else { continue }
+            _ = try writeTagFile(tag, title: nil, zone: zone, folder: folder)
+        }
+        guard try files(zone.row.root).entry(at: folder)?.kind == .directory else { return }
+        _ = makeApplier(zone.row.root).apply(.removeDirectory(RecordID(zone: zone.id, name: .zoneRoot), at: folder))
+    }
+
     /// Takes what people changed in tag files into the history: a new title, or a new tag. A missing file is absence,
     /// not deletion: it is written again.
     func readTagFiles(in folder: RelativePath, zone id: ZoneID, root: RootKind, author: String) throws -> Int {

@@ -177,6 +177,7 @@ private struct LocalTaker {
     ) throws {
         guard let parent = resolve(folder), let name = path.last else { return }
         guard parent.zone != .none else {
+            if kind == .file, InvitationFile.isNamed(name) { return try engine.noteInvitationFile(path, db) }
             refuse(
                 "notInShare", path,
                 "'\(engine.display(path, root))' lies beside the shares, not in one; it stays on this machine only.",

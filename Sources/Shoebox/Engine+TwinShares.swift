@@ -19,6 +19,7 @@ extension Engine {
                 guard let one = zones[first], let two = zones[other], !two.control.isStopped else { continue }
                 try takeOverParticipants(of: two, into: one)
                 try takeOverContent(of: two, into: one)
+                try sendContinuations(of: two, in: first)
                 guard let present = zones[other] else { continue }
                 try changeControl(of: present) { $0.isStopped = true }
                 log("'\(two.control.title)' was shared by two devices at once: it is one share now")

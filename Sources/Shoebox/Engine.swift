@@ -46,6 +46,10 @@ public final class Engine {
     var shorterHeads: Set<ChainKey> = []
     /// The versions of each zone's control, named by heads, that were looked at by this process.
     var judgedControls: [ZoneID: Set<ControlVersion>] = [:]
+    /// Since when (uptime) participants wait for an answer that a device of the owner or of an admin gives.
+    var unanswered: [String: UInt64] = [:]
+    /// Invitation files that could not be accepted: as they were then, and when (uptime).
+    var invitationsTried: [String: (stamp: FileStamp, at: UInt64)] = [:]
     /// Since when (uptime) zones have controls that were written apart, or no key that is fit for use.
     var unmended: [ZoneID: UInt64] = [:]
     /// The serial of each replica's head whose control was looked at.

@@ -16,8 +16,10 @@ public struct PathReference: Hashable, Sendable, Codable {
     }
 
     /// The path; nil if the text is damaged.
-    public var path: RelativePath? {
-        guard let bytes = decodeHex(pathHex) else { return nil }
+    public var path: RelativePath? { decodeHex(pathHex).flatMap(Self.relativePath) }
+
+    /// A path from its bytes; nil if they are none.
+    static func relativePath(_ bytes: [UInt8]) -> RelativePath? {
         var names: [FileName] = []
         for part in bytes.split(separator: UInt8(ascii: "/")) {
             guard let name = FileName(bytes: Array(part)) else { return nil }

@@ -42,6 +42,8 @@ public struct Letter: Hashable, Sendable {
     public var joinKey: Digest32?
     /// See `joinKey`.
     public var joinSignature: [UInt8]
+    /// Of an invitation: a share of the same owner that went into this one, so that who took part there goes on here.
+    public var replaces: ZoneID?
     /// Of a consent or a refusal: the number of the offer, 16 bytes.
     public var offer: [UInt8] = []
     /// Of a consent: the signature that the hand-over carries, by the device that signed the letter.
@@ -141,6 +143,7 @@ public struct Inbox: Sendable {
         if let key = letter.joinKey { body.joinKey = key.wireBytes }
         body.joinSignature = Data(letter.joinSignature)
         body.offer = Data(letter.offer)
+        if let replaces = letter.replaces { body.replaces = replaces.digest.wireBytes }
         body.consent = Data(letter.consent)
         let signed = try SignedFile.encode(
             .letter, header: serialize(header), body: serialize(body), signingKey: identity.signingKey)
@@ -203,6 +206,7 @@ public struct Inbox: Sendable {
             permission: permission, generation: body.generation,
             joinKey: body.joinKey.isEmpty ? nil : try digest(body.joinKey, "letter.join_key"),
             joinSignature: Array(body.joinSignature))
+        letter.replaces = body.replaces.isEmpty ? nil : ZoneID(try digest(body.replaces, "letter.replaces"))
         (letter.offer, letter.consent) = (Array(body.offer), Array(body.consent))
         return ReceivedLetter(
             letter: letter, sender: sender, device: device, hash: hash, wallMilliseconds: header.wallMilliseconds)

@@ -209,7 +209,16 @@ extension ZoneFolder {
                 problems.append(error)
             }
         }
-        return Array(withoutRetired(found, known: known).values)
+        let counted = withoutRetired(found, known: known)
+        for file in found.values.sorted(by: { $0.version < $1.version }) where counted[file.version] == nil {
+            problems.append(
+                CloudError(
+                    code: .notPermitted,
+                    message: "A control is signed by a device of \(file.account.fingerprint) that was retired.",
+                    remedy: "It counts for nothing; ask who has the device.",
+                    path: path("control", file.version.description).description))
+        }
+        return Array(counted.values)
     }
 
     /// Without what retired devices have signed, but for what those in good standing have built on: a retired device

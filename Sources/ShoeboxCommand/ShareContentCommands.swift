@@ -14,7 +14,8 @@ struct ShareCreateCommand: ToolCommand {
             """)
 
     @Argument(help: "Files and folders of the library.") var path: [String]
-    @Option(help: ArgumentHelp("The share's title.", valueName: "title")) var title: String
+    @Option(help: ArgumentHelp("The share's title; the name of what is shared, if not given.", valueName: "title"))
+    var title: String?
     @Option(name: .customLong("public"), help: "What people may do who have the link and were not invited.")
     var publicPermission = PublicArgument.none
     @Option(help: "Whether the container's files are encrypted.") var encryption = EncryptionArgument.sealed
@@ -24,7 +25,8 @@ struct ShareCreateCommand: ToolCommand {
     func execute(_ output: Output) throws -> Int32 {
         try submit(on: path, output) { paths in
             .shareCreate(
-                paths: paths, title: title, publicPermission: publicPermission.rawValue,
+                paths: paths, title: title ?? paths.first?.path?.last.map { "\($0)" } ?? "",
+                publicPermission: publicPermission.rawValue,
                 isSealed: encryption == .sealed, onEnd: onEnd.rawValue)
         }
     }

@@ -22,6 +22,10 @@ public struct Problem: Hashable, Sendable {
         self.message = message
         self.remedy = remedy
     }
+    /// Codes of what somebody should know and nobody has to do anything about: it goes away by itself after a week.
+    public static let informationCodes: Set<String> = ["ended", "denied"]
+    /// Whether nobody has to do anything about it.
+    public var isInformation: Bool { Self.informationCodes.contains(code) }
     /// What makes it one problem: a second report of the same key replaces the first.
     public var key: String { "\(code)|\(zone?.description ?? "")|\(path ?? "")" }
 }
@@ -45,6 +49,17 @@ extension Database {
         try execute(
             sql: "DELETE FROM problem WHERE code = ? AND (? IS NULL OR path = ?) AND (? IS NULL OR zone = ?)",
             arguments: [code, path, path, zone?.data, zone?.data])
+    }
+
+    /// Removes what was only to be known, once it is older than a time, milliseconds since 1970. True if there was any.
+    public func clearInformation(before milliseconds: UInt64) throws -> Bool {
+        for code in Problem.informationCodes {
+            try execute(
+                sql: "DELETE FROM problem WHERE code = ? AND since < ?",
+                arguments: [code, Int64(bitPattern: milliseconds)])
+            if changesCount > 0 { return true }
+        }
+        return false
     }
 
     /// Everything that is wrong, oldest first.

@@ -164,6 +164,13 @@ import Testing
         try party.village.meet()
         #expect(party.bob.tree(.shared).values.sorted() == ["aaa", "bbb"])
         #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb", "ccc"])
+        // Controls are read again when there is a new one: then what is none of the zone's is named.
+        #expect(party.alice.request(.permission(share: "Summer", account: "bob", permission: "readOnly")).code == 0)
+        try party.village.meet()
+        for replica in [party.alice, party.bob, party.carol] {
+            let named = replica.problems.filter { $0.zone == party.zone && $0.code == "controlRefused" }
+            #expect(!named.isEmpty && named.allSatisfy { !$0.remedy.isEmpty }, "\(replica.label)")
+        }
         try party.alice.machine.library.write("Summer/later.jpg", "later")
         try party.village.meet()
         #expect(party.bob.tree(.shared)["alice/Summer/later.jpg"] == "later")

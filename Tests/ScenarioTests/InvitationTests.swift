@@ -151,6 +151,9 @@ struct InvitationTests {
         try circle.meet()
         #expect(circle.sees(circle.bob), "taken up by itself, as it was asked for")
         #expect(!circle.sees(circle.carol))
+        // Who was refused is told, and has nothing to do about it; asking again takes the note away.
+        let told = circle.carol.problems.filter { $0.code == "denied" }
+        #expect(told.count == 1 && told.allSatisfy { $0.isInformation && $0.message.contains("alice") })
         #expect(try circle.control(circle.alice).participants[circle.bob.identity.account]?.permission == .readWrite)
         _ = try circle.must(
             circle.alice, .answerRequests(share: "Summer", accounts: ["carol"], permission: nil), code: 10)

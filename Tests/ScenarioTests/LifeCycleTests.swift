@@ -9,15 +9,15 @@ import Testing
 /// A share's whole life, seen by everybody: after each step, who sees the photos and whose edits count.
 @Suite struct LifeCycleTests {
     /// Who looks: the owner on two devices, somebody whose rights change, somebody who may always only read while
-    /// invited, and somebody who was never asked.
-    enum Person: String, CaseIterable { case alice, laptop, bob, carol, dave }
+    /// invited, somebody who comes by the public link, and somebody who was never asked and has no link.
+    enum Person: String, CaseIterable { case alice, laptop, bob, carol, dave, erin }
 
     /// What somebody has of the share: nothing, the photos, or the photos and the right to edit them.
     enum Has: String { case nothing, photos, edits }
 
     enum Step: String, CaseIterable {
         case create, invite, accept, promote, demote, promoteAgain, remove, inviteAgain, acceptAgain, leave, comeBack,
-            stop
+            makePublic, joinByLink, makePrivate, stop
         case shareAgain, acceptAnew
     }
 
@@ -35,13 +35,15 @@ import Testing
 
     /// What everybody has after each step: the table.
     private static func table(after step: Step) -> [Person: Has] {
-        func row(_ bob: Has, _ carol: Has) -> [Person: Has] {
-            [.alice: .edits, .laptop: .edits, .bob: bob, .carol: carol, .dave: .nothing]
+        func row(_ bob: Has, _ carol: Has, dave: Has = .nothing) -> [Person: Has] {
+            [.alice: .edits, .laptop: .edits, .bob: bob, .carol: carol, .dave: dave, .erin: .nothing]
         }
         return switch step {
         case .create, .invite, .stop, .shareAgain: row(.nothing, .nothing)
         case .accept, .demote: row(.photos, .photos)
         case .promote, .promoteAgain, .acceptAgain, .comeBack, .acceptAnew: row(.edits, .photos)
+        case .makePublic, .makePrivate: row(.edits, .photos)
+        case .joinByLink: row(.edits, .photos, dave: .photos)
         case .remove, .inviteAgain, .leave: row(.nothing, .photos)
         }
     }
@@ -50,15 +52,16 @@ import Testing
         var village: Village
         var people: [Person: Replica] = [:]
         var link = ""
+        var publicLink = ""
         var probes: Set<String> = []
         let way: Way
 
         init(_ way: Way) throws {
             self.way = way
-            village = try Village(labels: ["alice", "bob", "carol", "dave"])
+            village = try Village(labels: ["alice", "bob", "carol", "dave", "erin"])
             people = [
                 .alice: village.replicas[0], .bob: village.replicas[1], .carol: village.replicas[2],
-                .dave: village.replicas[3],
+                .dave: village.replicas[3], .erin: village.replicas[4],
             ]
             let alice = village.replicas[0]
             try alice.machine.library.write("Summer/a.jpg", "aaa")
@@ -76,6 +79,7 @@ import Testing
             switch step {
             case .accept, .acceptAnew: [.bob, .carol]
             case .acceptAgain, .leave, .comeBack: [.bob]
+            case .joinByLink: [.dave]
             default: [owner]
             }
         }
@@ -96,6 +100,11 @@ import Testing
             func permit(_ permission: String) -> Reply {
                 replica.request(.permission(share: "Summer", account: "bob", permission: permission))
             }
+            func open(_ permission: String) -> Reply {
+                let reply = replica.request(.setPublic(share: "Summer", permission: permission, renews: false))
+                if permission != "none", let made = reply.values["link"] { publicLink = made }
+                return reply
+            }
             return switch step {
             case .create: [create()]
             case .invite: [invite("bob", "readOnly"), invite("carol", "readOnly")]
@@ -105,6 +114,9 @@ import Testing
             case .remove: [replica.request(.uninvite(share: "Summer", accounts: ["bob"]))]
             case .inviteAgain: [invite("bob", "readWrite")]
             case .leave: [replica.request(.leave(share: "Summer", keepCopy: false))]
+            case .makePublic: [open("readOnly")]
+            case .joinByLink: [replica.request(.accept(link: publicLink))]
+            case .makePrivate: [open("none")]
             case .stop: [replica.request(.stop(share: "Summer"))]
             case .shareAgain: [create(), invite("bob", "readWrite"), invite("carol", "readOnly")]
             }
@@ -150,7 +162,7 @@ import Testing
             }
             // Nobody's own photos were touched, and nobody has seen what was never shared.
             #expect(try replica(.alice).tree(.library)["Private/c.jpg"] == "ccc", comment)
-            for person in [Person.bob, .carol, .dave] {
+            for person in [Person.bob, .carol, .dave, .erin] {
                 #expect(try replica(person).tree(.library).isEmpty, "\(comment): \(person)")
             }
         }
@@ -204,7 +216,7 @@ import Testing
             try stage.check(before, comment, number: number)
         }
         // That a share ended is said until it is taken note of.
-        for person in [Person.bob, .carol] {
+        for person in [Person.bob, .carol, .dave] {
             let replica = try stage.replica(person)
             #expect(replica.problems.map(\.code) == ["ended"], "\(way): \(person): \(replica.problems.map(\.key))")
             let old = try #require(replica.problems.first?.zone)

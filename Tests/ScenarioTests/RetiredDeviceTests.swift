@@ -140,6 +140,35 @@ struct RetiredDeviceTests {
         #expect(lost.party.carol.tree(.shared)["alice/Summer/later.jpg"] == "later")
     }
 
+    @Test
+    func `a control that a retired device of the owner signs and names counts for nothing and is named in status`()
+        throws
+    {
+        let lost = try Lost()
+        let zone = lost.party.zone
+        let row = try #require(try lost.phone.store.read { db in try db.zone(zone) })
+        let thief = try Forger(lost.phone, zone: zone, in: lost.village)
+        try lost.retire(by: lost.party.alice)
+        try lost.meet(without: lost.phone)
+        var control = try ControlCoder.decode(Array(row.control))
+        control.participants[lost.party.carol.identity.account]?.remove(at: [:])
+        control.title = "mine"
+        try thief.publish(control, over: ControlVersion(version: row.controlVersion, hash: row.controlHash))
+        try thief.appendHead()
+        lost.village.world.clock.advance(milliseconds: 10_500)
+        try lost.meet(without: lost.phone)
+        // What the owner writes next has everybody read all controls again.
+        #expect(lost.party.alice.request(.shareTitle(share: "Summer", title: "Sommer")).code == 0)
+        try lost.meet(without: lost.phone)
+        for replica in [lost.party.alice, lost.party.carol] {
+            let present = try ControlCoder.decode(
+                Array(try #require(try replica.store.read { db in try db.zone(zone) }).control))
+            #expect(
+                present.title == "Sommer" && present.participants[lost.party.carol.identity.account]?.takesPart == true)
+        }
+        lost.party.expectNamed("controlRefused", by: [lost.party.alice, lost.party.carol], containing: "retired")
+    }
+
     @Test func `a retirement that died after its statement is finished by the next round, of any device`() throws {
         let lost = try Lost()
         let laptop = lost.party.alice

@@ -37,7 +37,8 @@ public final class Daemon {
         self.installation = installation
         self.log = log
         let store = try installation.openStore()
-        lock = try LibraryLock.acquire(installation.state)
+        // A short command may have it at this moment.
+        lock = try LibraryLock.acquire(installation.state, patienceMilliseconds: 10_000)
         mailbox = try Mailbox()
         activity = Activity(installation.state, isDaemon: true)
         doorbell = try Doorbell(installation.state)

@@ -1,4 +1,5 @@
 import Glibc
+import ShoeboxWorld
 import Synchronization
 
 /// The right to run the engine of one state directory: one process at a time. Given back by `release`, by dropping it,
@@ -13,11 +14,19 @@ public final class LibraryLock: Sendable {
     private init(_ file: Int32) { self.file = Mutex(file) }
     deinit { release() }
 
-    /// Takes the lock.
+    /// Takes the lock; waits so long for a command that has it, and not for a daemon.
     ///
     /// - Throws: `RequestError` with `ExitCode.busy`, naming the process, if another one has it.
-    public static func acquire(_ state: StateDirectory) throws -> LibraryLock {
+    public static func acquire(_ state: StateDirectory, patienceMilliseconds: UInt64 = 0) throws -> LibraryLock {
         if let lock = try attempt(state) { return lock }
+        let start = LiveWorld.uptimeMilliseconds()
+        while LiveWorld.uptimeMilliseconds() < start + patienceMilliseconds {
+            if let activity = Activity.read(state), activity.isDaemon, activity.process == Self.holder(of: state) {
+                break
+            }
+            _ = poll(nil, 0, 50)
+            if let lock = try attempt(state) { return lock }
+        }
         let holder = holder(of: state)
         throw RequestError(
             ExitCode.busy,

@@ -24,14 +24,15 @@ extension StatusReport {
                 pending: try PendingCounts(db, replica: engine.replica), problems: try db.problems(),
                 shares: try ShareSummary.all(engine, db, includesEnded: false),
                 asOf: try db.metaNumber("asOf").map { UInt64(bitPattern: $0) } ?? 0,
-                isAway: try db.metaText("containerOffline") != nil)
+                away: try db.metaText("containerOffline"))
         }
         pending = stored.pending
         problems = stored.problems
         shares = stored.shares
         asOf = max(stored.asOf, activity?.containerAsOf ?? 0)
-        let isAway = stored.isAway
+        let isAway = stored.away != nil
         let looked = stored.asOf > 0
+        container = stored.away.map { ContainerState(rawValue: $0) ?? .unreachable } ?? (looked ? .available : .unknown)
         // Of two looks the earlier one counts: what the container has, and what the folders show.
         let folders = activity?.asOf ?? 0
         if !isOurs || !(activity?.isDaemon ?? false) { asOf = min(asOf, folders) }
@@ -47,7 +48,7 @@ extension StatusReport {
         state =
             isOffline
             ? .offline
-            : problems.contains(where: { $0.code != "offline" })
+            : problems.contains(where: { $0.code != "offline" && !$0.isInformation })
                 ? .attention : pending.isNothing && !isSettling && looked && folders > 0 ? .inSync : .pending
         let recovery = directory.recoveryFile(account: engine.settings.label)
         if access(recovery.text, F_OK) == 0 { recoveryFile = recovery.text }
@@ -56,7 +57,8 @@ extension StatusReport {
     /// As `--json` prints it.
     public var json: JSONObject {
         [
-            "state": .string(state.rawValue), "asOf": StatusText.json(time: asOf),
+            "state": .string(state.rawValue), "container": .string(container.rawValue),
+            "asOf": StatusText.json(time: asOf),
             "pendingPush": .integer(Int64(pending.push)), "pendingFetch": .integer(Int64(pending.fetch)),
             "pendingApply": .integer(Int64(pending.apply)), "pendingRequests": .integer(Int64(pending.requests)),
             "isSettling": .bool(isSettling),
@@ -91,7 +93,9 @@ extension StatusReport {
             if let text = share.offerText { result.append("  \(text)") }
         }
         for problem in problems {
-            result.append("problem: " + (problem.path.map { "\($0): " } ?? "") + problem.message)
+            result.append(
+                (problem.isInformation ? "note: " : "problem: ") + (problem.path.map { "\($0): " } ?? "")
+                    + problem.message)
             result.append("  hint: \(problem.remedy)")
         }
         for entry in invitations {
@@ -129,7 +133,7 @@ private struct StoredStatus {
     var problems: [Problem]
     var shares: [ShareSummary]
     var asOf: UInt64
-    var isAway: Bool
+    var away: String?
 }
 
 extension Problem {
@@ -138,7 +142,7 @@ extension Problem {
         [
             "code": .string(code), "path": path.map(JSONValue.string) ?? .null,
             "zone": zone.map { .string($0.description) } ?? .null, "message": .string(message),
-            "remedy": .string(remedy),
+            "remedy": .string(remedy), "isInformation": .bool(isInformation),
         ]
     }
 }

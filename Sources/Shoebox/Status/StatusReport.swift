@@ -1,5 +1,7 @@
+import ShoeboxCloud
 public import ShoeboxModel
 public import ShoeboxStore
+import ShoeboxWorld
 
 /// What `status` says: how far this replica is, as of when, and what needs a person. Read from the local database.
 public struct StatusReport: Sendable {
@@ -17,6 +19,8 @@ public struct StatusReport: Sendable {
 
     /// The state as a whole.
     public var state: State
+    /// How the container was at the last look.
+    public var container: ContainerState
     /// As of when, milliseconds since 1970: the container was read, and the folders were looked at, no earlier; 0 for
     /// never.
     public var asOf: UInt64
@@ -43,6 +47,46 @@ public struct StatusReport: Sendable {
 
     /// Whether all that is left needs a person, or somebody else.
     var isSettled: Bool { !isSettling && pending.push == 0 && pending.requests == 0 }
+}
+
+/// How the container was at the last look: each has its own remedy, see the problems.
+public enum ContainerState: String, Sendable, CaseIterable {
+    /// There, and the right one.
+    case available
+    /// Never looked at.
+    case unknown
+    /// The cloud folder, or the container in it, is not there.
+    case absent
+    /// Another container is in its place.
+    case other
+    /// It needs a newer version of shoebox.
+    case newerFormat
+    /// Its description can't be read.
+    case damaged
+    /// It is there, and can't be written.
+    case denied
+    /// It is full.
+    case full
+    /// Its calls do not return, or fail.
+    case unreachable
+
+    init(_ error: CloudError) {
+        self =
+            switch error.code {
+            case .otherContainer: .other
+            case .newerFormat: .newerFormat
+            case .damaged: .damaged
+            case .notAContainer: .absent
+            default:
+                switch error.cause?.code {
+                case .full: .full
+                case .denied: .denied
+                case .timedOut, .inputOutput: .unreachable
+                case .offline, .absent: .absent
+                default: error.code == .offline ? .absent : .unreachable
+                }
+            }
+    }
 }
 
 /// How much is on its way.

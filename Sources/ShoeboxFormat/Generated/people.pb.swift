@@ -208,6 +208,9 @@ package nonisolated struct WireLetterBody: Sendable {
   /// consent, refusal: the number of the offer of a share
   package var offer: Data = Data()
 
+  /// invitation: a zone of the same owner that went into this one
+  package var replaces: Data = Data()
+
   /// consent: the signature, see Control.md
   package var consent: Data = Data()
 
@@ -567,7 +570,7 @@ nonisolated extension WireLetterHeader: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LetterBody"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}title\0\u{1}label\0\u{1}permission\0\u{1}generation\0\u{3}join_key\0\u{3}join_signature\0\u{1}offer\0\u{1}consent\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}title\0\u{1}label\0\u{1}permission\0\u{1}generation\0\u{3}join_key\0\u{3}join_signature\0\u{1}offer\0\u{1}consent\0\u{1}replaces\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -583,6 +586,7 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 6: try { try decoder.decodeSingularBytesField(value: &self.joinSignature) }()
       case 7: try { try decoder.decodeSingularBytesField(value: &self.offer) }()
       case 8: try { try decoder.decodeSingularBytesField(value: &self.consent) }()
+      case 9: try { try decoder.decodeSingularBytesField(value: &self.replaces) }()
       default: break
       }
     }
@@ -613,6 +617,9 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.consent.isEmpty {
       try visitor.visitSingularBytesField(value: self.consent, fieldNumber: 8)
     }
+    if !self.replaces.isEmpty {
+      try visitor.visitSingularBytesField(value: self.replaces, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -624,6 +631,7 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.joinKey != rhs.joinKey {return false}
     if lhs.joinSignature != rhs.joinSignature {return false}
     if lhs.offer != rhs.offer {return false}
+    if lhs.replaces != rhs.replaces {return false}
     if lhs.consent != rhs.consent {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
