@@ -169,6 +169,35 @@ struct RetiredDeviceTests {
         lost.party.expectNamed("controlRefused", by: [lost.party.alice, lost.party.carol], containing: "retired")
     }
 
+    @Test func `a retired device of the owner hands nothing over, whoever consents`() throws {
+        let lost = try Lost()
+        let zone = lost.party.zone
+        let row = try #require(try lost.phone.store.read { db in try db.zone(zone) })
+        let thief = try Forger(lost.phone, zone: zone, in: lost.village)
+        try lost.retire(by: lost.party.alice)
+        try lost.meet(without: lost.phone)
+        var control = try ControlCoder.decode(Array(row.control))
+        let (owner, accomplice) = (control.owner, lost.party.bob.identity)
+        let offer = TransferOffer(
+            account: accomplice.account, permission: .readOnly, staysAdmin: false,
+            number: Array(repeating: 3, count: 16))
+        control.offer = offer
+        control.handOver(offer, at: [:])
+        try thief.publish(
+            control, over: ControlVersion(version: row.controlVersion, hash: row.controlHash),
+            consent: try TransferConsent(offer, of: zone, by: owner, identity: accomplice))
+        try thief.appendHead()
+        lost.village.world.clock.advance(milliseconds: 10_500)
+        try lost.meet(without: lost.phone)
+        #expect(lost.party.alice.request(.shareTitle(share: "Summer", title: "Sommer")).code == 0)
+        try lost.meet(without: lost.phone)
+        for replica in [lost.party.alice, lost.party.bob, lost.party.carol] {
+            let present = try ControlCoder.decode(
+                Array(try #require(try replica.store.read { db in try db.zone(zone) }).control))
+            #expect(present.owner == owner && present.title == "Sommer", "\(replica.label)")
+        }
+    }
+
     @Test func `a retirement that died after its statement is finished by the next round, of any device`() throws {
         let lost = try Lost()
         let laptop = lost.party.alice

@@ -210,6 +210,58 @@ private func member(_ account: AccountID, _ permission: Permission = .readWrite)
         #expect(resolveControls([two, one, start], owner: owner)?.control.title == "two")
     }
 
+    @Test
+    func
+        `a hand-over is the same in any order, and what the former owner signs around it counts as far as it had merged`()
+        throws
+    {
+        let start = first([member(people[0]), member(people[1]), admin(dora)])
+        let before = try {
+            var laptop = Writer(account: owner, known: [start.hash: start])
+            return try laptop.add(1) { $0.title = "before" }
+        }()
+        func handOver(_ number: Int, to account: AccountID, over tips: [ControlNode]) -> (ControlNode, Handover) {
+            var control = tips[0].control
+            let offer = TransferOffer(
+                account: account, permission: .readWrite, staysAdmin: false, number: Array(repeating: 1, count: 16))
+            control.handOver(offer, at: [:])
+            let node = Writer(account: owner).node(control, number: number, over: tips)
+            return (
+                node,
+                Handover(hash: node.hash, version: node.version, lineage: [], signer: owner, owner: account)
+            )
+        }
+        let (handed, handover) = handOver(2, to: people[0], over: [before])
+        let (second, other) = handOver(3, to: people[1], over: [before])
+        var late = before.control
+        late.participants[people[1]]?.remove(at: [:])
+        let backdated = Writer(account: owner).node(late, number: 4, over: [before])
+        // An admin who has not heard of it, and the new owner.
+        var title = before.control
+        title.participants[people[1]]?.setPermission(.readOnly, at: [:])
+        let honest = Writer(account: dora).node(title, number: 5, over: [before])
+        var next = handed.control
+        next.title = "after"
+        var mine = Writer(account: people[0]).node(next, number: 6, over: [handed])
+        mine.lineage = [handed.hash]
+        let nobody = Handover(
+            hash: Digest32(high: 9, low: 9), version: 2, lineage: [], signer: mallory, owner: mallory)
+        for handovers in [handover, other, nobody].permutations() {
+            let succession = Succession(founder: owner, of: handovers, settled: [handed.hash])
+            #expect(succession.owner == people[0] && succession.lineage == [handed.hash])
+            #expect(Succession(founder: owner, of: handovers) { $0 == people[1] }.owner == people[1])
+        }
+        let succession = Succession(founder: owner, of: [handover, other], settled: [handed.hash])
+        for nodes in [before, handed, second, backdated, honest, mine].permutations() {
+            let outcome = try #require(resolveControls([start] + nodes, succession: succession))
+            #expect(outcome.control.owner == people[0] && outcome.control.title == "after")
+            #expect(outcome.control.participants[people[0]]?.role == .owner)
+            #expect(outcome.control.permission(of: owner) == .readWrite && !outcome.control.isAdmin(owner))
+            #expect(outcome.control.permission(of: people[1]) == .readOnly)
+            #expect(outcome.refused[backdated.hash] == .withdrawn && outcome.refused[second.hash] != nil)
+        }
+    }
+
     /// Two devices of the owner and two admins, who hear of each other by chance, and one of whom may turn bad.
     @Test(arguments: 0..<150 as Range<UInt64>)
     func `every reader comes to the same, no removal is undone, and no former admin gets anybody in`(seed: UInt64)
