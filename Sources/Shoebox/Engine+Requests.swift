@@ -98,6 +98,7 @@ extension Engine {
         case .deviceRetired(let devices):
             try finishRetiring(devices.compactMap { Digest32(hex: $0).map(DeviceID.init) })
         case .confirmDeletions: try confirmDeletions()
+        case .rejectDeletions: try rejectDeletions()
         case .compact: try compactNow()
         case .restoreVersion(let path, let version): try restoreVersion(path, version: version)
         case .undo(let token): try undo(token)
@@ -226,18 +227,40 @@ extension Engine {
 
     private func confirmDeletions() throws -> Reply {
         // A word given in advance would be taken for the next accident.
-        let held = RootKind.allCases.filter { root in
-            openProblems.contains { $0.hasPrefix("massDeletion|") && $0.hasSuffix("|\(display(.root, root))") }
-        }
+        let held = heldRoots
         guard !held.isEmpty else { return Reply(lines: ["No deletions are held back."]) }
         try store.write { db in for root in held { try db.setMetaText(confirmedKey(root), "1") } }
         try clearProblem("massDeletion")
         return Reply(lines: ["The deletions go on with the next scan."])
     }
 
+    /// How long deletions that were taken count with later ones, milliseconds.
+    private var recentMilliseconds: UInt64 { 600_000 }
+
+    /// Notes that so many deletions were taken; those that a person confirmed are not held against later ones.
+    func noteDeletions(_ count: Int, root: RootKind) {
+        guard confirmedNow.remove(root) == nil else {
+            recentDeletions[root] = nil
+            return
+        }
+        recentDeletions[root, default: []].append((world.uptimeMilliseconds(), count))
+    }
+
+    /// When something of an own zone that is missing is taken for deleted: once nothing more has gone missing for a while,
+    /// so that what is deleted file by file is seen as a whole; but not for ever.
+    func ownDeletionDue(since: UInt64, newest: UInt64) -> UInt64 {
+        min(newest + settings.deletionMilliseconds, since + 10 * settings.deletionMilliseconds)
+    }
+
     /// Whether so many deletions may be taken at once. Guards against what looks like an accident.
     func allowsDeletions(of count: Int, root: RootKind) throws -> Bool {
-        let known = try store.read { db in try db.baseCount(root: root) }
+        // What goes piece by piece is one deletion, too: what went a while ago counts as still known.
+        let now = world.uptimeMilliseconds()
+        let recent = (recentDeletions[root] ?? []).filter { now < $0.uptime + recentMilliseconds }
+        recentDeletions[root] = recent
+        let taken = recent.reduce(0) { $0 + $1.count }
+        let known = try store.read { db in try db.baseCount(root: root) } + taken
+        let count = count + taken
         let isReplaced = try hasOtherIdentity(root)
         let limit = isReplaced ? 50 : settings.massDeletionPercent
         guard isReplaced || count > settings.massDeletionCount, count * 100 > known * limit else {
@@ -247,18 +270,20 @@ extension Engine {
         if try store.read({ db in try db.metaText(confirmedKey(root)) }) != nil {
             try store.write { db in try db.setMetaText(confirmedKey(root), nil) }
             try clearProblem("massDeletion", path: display(.root, root))
+            confirmedNow.insert(root)
             return true
         }
         try report(
             "massDeletion", path: display(.root, root),
             "\(count) of \(known) files and folders are gone from the \(root == .library ? "library" : "shared") folder; nothing of that is passed on.",
-            "If that was meant, run 'shoebox sync --confirm-deletions'; if not, put the files back.")
+            "If that was meant, run 'shoebox sync --confirm-deletions'; if not, put the files back, or have them back from the container with 'shoebox sync --reject-deletions'."
+        )
         return false
     }
 
     /// Whether a watched folder is another directory than at the last whole look at it: a copy, another disk, or an empty
     /// mount point into which somebody put the marker.
-    private func hasOtherIdentity(_ root: RootKind) throws -> Bool {
+    func hasOtherIdentity(_ root: RootKind) throws -> Bool {
         let known = try store.read { db in try db.metaText(identityKey(root)) }
         let now = identityText(try files(root).identity())
         return known.map { $0 != now } ?? false

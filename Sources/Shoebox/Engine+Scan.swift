@@ -608,7 +608,7 @@ private struct RootScan {
             let due =
                 isForeign
                 ? (newest[id.zone] ?? now) + engine.settings.foreignDeletionMilliseconds
-                : (engine.missing[id] ?? now) + engine.settings.deletionMilliseconds
+                : engine.ownDeletionDue(since: engine.missing[id] ?? now, newest: newest[id.zone] ?? now)
             if now < due {
                 outcome.again(at: due)
                 engine.later[.init(root: root, path: item.path.parent)] = due
@@ -621,13 +621,10 @@ private struct RootScan {
         }
         if isRecursive, moved.isEmpty { try engine.endMassDeletion(root) }
         guard !batch.base.isEmpty else { return }
-        guard
-            try engine.allowsDeletions(
-                of: batch.base.keys.filter { batch.local[batch.base[$0]!.path] == nil }.count, root: root)
-        else {
-            return
-        }
+        let count = batch.base.values.filter { batch.local[$0.path] == nil }.count
+        guard try engine.allowsDeletions(of: count, root: root) else { return }
         try commit(batch, outcome: &outcome)
+        if !outcome.isOffline { engine.noteDeletions(count, root: root) }
         for id in moved.keys where batch.base[id] != nil { engine.missing[id] = nil }
     }
 

@@ -32,6 +32,10 @@ public final class Engine {
     var missing: [RecordID: UInt64] = [:]
     /// Entries in whose place something of another kind stands, and since when (uptime).
     var replaced: [RecordID: UInt64] = [:]
+    /// Deletions that were taken in the last minutes, by when (uptime) and how many.
+    var recentDeletions: [RootKind: [(uptime: UInt64, count: Int)]] = [:]
+    /// Watched folders whose deletions are being taken because a person has confirmed them.
+    var confirmedNow: Set<RootKind> = []
     /// Directories that must be looked at again, at these times (uptime).
     var later: [WatchedPath: UInt64] = [:]
     /// When the zones' head folders were last listed for new replicas (uptime).

@@ -106,6 +106,8 @@ public enum Request: Sendable, Codable {
     case deviceRetired(devices: [String])
     /// Lets deletions go on that were held back because they were so many.
     case confirmDeletions
+    /// Brings back what is gone where deletions were held back because they were so many.
+    case rejectDeletions
     /// Folds what makes no difference any more out of the own chains in the container.
     case compact
     /// Publishes again what of some zones is gone from the container, uploads assets again, and puts damaged files of the

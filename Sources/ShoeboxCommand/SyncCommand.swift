@@ -14,12 +14,20 @@ struct SyncCommand: ToolCommand {
             """)
 
     @Flag(help: "Let deletions go on that were held back because they were so many.") var confirmDeletions = false
+    @Flag(help: "Bring back from the container what is gone where deletions were held back.")
+    var rejectDeletions = false
     @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        guard !confirmDeletions || !rejectDeletions else {
+            throw ValidationError("--confirm-deletions and --reject-deletions exclude each other.")
+        }
+    }
 
     func execute(_ output: Output) throws -> Int32 {
         let client = try RequestClient(try installation())
-        if confirmDeletions {
-            let reply = try client.submit(.confirmDeletions)
+        if confirmDeletions || rejectDeletions {
+            let reply = try client.submit(confirmDeletions ? .confirmDeletions : .rejectDeletions)
             if reply.code != 0 { return output.print(reply) }
         }
         let report = try client.synchronize()

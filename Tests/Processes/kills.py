@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Kills real shoebox processes at random moments, and checks every byte that was ever written.
 
-Two people share a folder on this machine's disk. A first mirror, fetching, sharing and stopping go on while daemons and
-commands are killed with SIGKILL; after every few kills all that two people wrote must be there, on both sides, and
-nothing else. KILLS says how many kills (default 1000), SEED what the random choices are made from.
+Two people share a folder on this machine's disk. A first mirror, fetching, sharing, stopping and folding what was published
+go on while daemons and commands are killed with SIGKILL; after every few kills all that two people wrote must be there, on
+both sides, and nothing else; at the end a third one, who knows nothing, is shown the same. KILLS says how many kills (default 1000), SEED what the random choices are made from.
 """
 
 import hashlib
@@ -32,7 +32,10 @@ class Village:
         self.base = base
         self.random = random.Random(SEED)
         settings = {"deleteDelayMilliseconds": 200, "limits": {
-            "massDeletionCount": 100_000, "massDeletionPercent": 100, "zonesMax": 200}}
+            "massDeletionCount": 100_000, "massDeletionPercent": 100, "zonesMax": 200},
+            # So that chains are folded again and again, and what was folded is removed soon.
+            "compaction": {"segmentsMin": 4, "segmentsMax": 4, "graceSeconds": 1}}
+        self.settings = settings
         container = os.path.join(base, "cloud")
         os.makedirs(container)
         self.alice = Person(base, "alice", container, settings)
@@ -133,7 +136,7 @@ class Village:
             else:
                 for _ in range(self.random.randrange(3) if act else 0):
                     self.act()
-                process = person.start("sync")
+                process = person.start("compact" if self.random.random() < 0.3 else "sync")
                 self.pause()
                 process.kill()
                 process.communicate()
@@ -262,6 +265,44 @@ class Village:
         self.insist(self.alice, is_stopped, "share", "stop", title, "--yes")
         self.titles[title] = "stopped"
 
+    def folded(self):
+        """How many chains lack their beginning, and how many segments that were published are not there any more."""
+        chains, removed = 0, 0
+        zones = os.path.join(self.base, "cloud", "zones")
+        for zone in os.listdir(zones):
+            log = os.path.join(zones, zone, "log")
+            for replica in os.listdir(log) if os.path.isdir(log) else []:
+                numbers = sorted(
+                    int(name.split("-")[0]) for name in os.listdir(os.path.join(log, replica))
+                    if not name.startswith("."))
+                if numbers and numbers[0] > 1:
+                    chains += 1
+                    removed += numbers[-1] - len(numbers)
+        return chains, removed
+
+    def newcomer(self):
+        """Who comes to the shares that are left reads chains that were folded, and is shown what all others are."""
+        carol = Person(self.base, "carol", os.path.join(self.base, "cloud"), self.settings)
+        if "shared" not in self.titles.values():
+            self.share()
+        titles = [title for title, state in self.titles.items() if state == "shared"]
+        self.alice.start_daemon()
+        carol.start_daemon()
+        try:
+            for title in titles:
+                self.alice.run("share", "invite", title, "carol")
+                carol.run("accept", self.alice.run("share", "link", title).strip().splitlines()[-1])
+            wait_for(
+                "carol sees what is shared with her",
+                lambda: difference(self.expected_of_bob(), photos(carol.shared)), interval=0.2)
+        finally:
+            self.alice.stop_daemon()
+            carol.stop_daemon()
+        for person in (self.alice, self.bob, carol):
+            code, out, error = person.attempt("verify")
+            if code != 0:
+                raise Failure(f"{person.name}: 'verify' ended with {code}: {out} {error}")
+
     def run(self):
         for _ in range(30):
             self.act()
@@ -274,6 +315,7 @@ class Village:
             if self.random.random() < 0.3:
                 self.stop()
                 self.heal_and_check(f"after stopping, {self.kills} kills")
+        self.newcomer()
 
 
 def orphans(base):
@@ -308,8 +350,9 @@ def main():
         print(f"shoebox: after {village.kills} kills (SEED={SEED}): {failure}\nhint: all of it is still in {base}",
               file=sys.stderr)
         return 1
-    print(f"{village.kills} kills, {len(village.known)} contents, {village.shares} shares: every byte is where it "
-          f"belongs ({time.monotonic() - started:.0f} s, SEED={SEED})")
+    chains, removed = village.folded()
+    print(f"{village.kills} kills, {len(village.known)} contents, {village.shares} shares, {chains} chains folded by "
+          f"{removed} segments: every byte is where it belongs ({time.monotonic() - started:.0f} s, SEED={SEED})")
     shutil.rmtree(base)
     return 0
 

@@ -49,6 +49,11 @@ enum EngineSimulationSetup {
         let faults = machine.faults
         let store = try Store(gate: { try faults.pass("store", "write") })
         let replica = try Replica(machine: machine, label: label, identity: identity, store: store)
+        // So that chains are folded all the time, while others read them.
+        replica.tune = {
+            ($0.compactSegmentsMin, $0.compactSegmentsMax) = (2, 2)
+            $0.compactGraceMilliseconds = 60_000
+        }
         try replica.setUp()
         return replica
     }

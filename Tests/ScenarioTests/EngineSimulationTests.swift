@@ -1,4 +1,5 @@
 import Foundation
+import ShoeboxStore
 import ShoeboxTestSupport
 import Testing
 
@@ -40,6 +41,23 @@ import Testing
     func `nothing is lost, all devices show the same, and what is deleted stays so`(weather: Weather, seed: UInt64) {
         let setup = EngineSimulationSetup.make()
         #expect(Simulation.shrunkFailures(of: script(seed, weather), setup: setup, triesMax: 60) == [])
+    }
+
+    @Test func `chains are folded while all of this goes on`() throws {
+        var folded: [String: UInt64] = [:]
+        var setup = EngineSimulationSetup.make()
+        setup.check = { simulation in
+            for case let replica as EngineReplica in simulation.replicas {
+                let store = replica.replica.store
+                let floors = try? store.read { db in try db.zones().map { try db.snapshot(of: $0.id).floor } }
+                folded[replica.machine.name] = max(folded[replica.machine.name] ?? 0, floors?.max() ?? 0)
+            }
+            return []
+        }
+        for seed in 0..<3 as Range<UInt64> {
+            #expect(Simulation.failures(of: script(seed, .calm), setup: setup) == [])
+        }
+        #expect(folded.values.contains { $0 > 1 }, "\(folded)")
     }
 
     /// Seeds that failed once, and why.

@@ -103,6 +103,36 @@ import Testing
         #expect(alice.problems.isEmpty, "\(alice.problems)")
     }
 
+    @Test(arguments: [3, 40])
+    func `many deletions one after the other wait for a word like many at once`(atATime: Int) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        for number in 0..<150 { try alice.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        try #require(try village.settle())
+        // Slowly, as by a program that takes a while for each: each of these would be few.
+        for start in stride(from: 0, to: 144, by: atATime) {
+            for number in start..<min(144, start + atATime) { try alice.machine.library.delete("Album/\(number).jpg") }
+            try village.pass(atATime == 3 ? 1 : 5)
+        }
+        try village.pass(20)
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        #expect(laptop.tree(.library).count >= 50, "\(laptop.tree(.library).count)")
+        #expect(alice.request(.rejectDeletions).code == 0)
+        try village.pass(4)
+        #expect(alice.tree(.library) == laptop.tree(.library) && alice.problems.isEmpty, "\(alice.problems)")
+        // What somebody has confirmed is not held against the next deletion.
+        for number in 0..<150 { try? alice.machine.library.delete("Album/\(number).jpg") }
+        try alice.machine.library.write("other.jpg", "other")
+        try village.pass(20)
+        #expect(alice.request(.confirmDeletions).code == 0)
+        try #require(try village.settle())
+        #expect(laptop.tree(.library) == ["other.jpg": "other"])
+        try alice.machine.library.delete("other.jpg")
+        try #require(try village.settle())
+        #expect(laptop.tree(.library).isEmpty && alice.problems.isEmpty, "\(alice.problems)")
+    }
+
     @Test(arguments: [true, false])
     func `another disk mounted over an album, or taken from it, deletes nothing`(isMountedOver: Bool) throws {
         var village = try Village(labels: ["alice"])
