@@ -10,7 +10,7 @@ help:
 	@echo "make build        build the release executables"
 	@echo "make deps         install the Debian packages that building needs"
 	@echo "make bench        measure beside cp and rsync (BENCH_SCALE=0.01 for a short form)"
-	@echo "make simulate     run only the seeded simulations"
+	@echo "make simulate     whole engines from seeds (SEEDS=1000 FIRST=1000 WEATHER=everything THOROUGH=1)"
 	@echo "make test-kills   kill -9 real processes at random moments (KILLS=1000 SEED=n)"
 	@echo "make test-mounts  the scenario over real mounts (MOUNTS=\"plain sshfs nfs4 ...\"; needs root)"
 	@echo "make test-sanitize   the tests under the thread and address sanitizers"
@@ -57,7 +57,7 @@ fixtures:
 	fixtures/generate.py
 
 simulate:
-	@scripts/simulate.sh
+	@SEEDS="$(SEEDS)" FIRST="$(FIRST)" WEATHER="$(WEATHER)" THOROUGH="$(THOROUGH)" scripts/simulate.sh
 
 fuzz:
 	@scripts/fuzz.sh

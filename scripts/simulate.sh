@@ -1,11 +1,30 @@
 #!/bin/bash
-# Runs only the suites whose names have Simulation in them, and fails if there are none.
+# Simulates the whole engine with many seeds, in an optimized build of its own, and says how many a second. The first seed
+# that fails is printed with the shortest script found that still fails, as Swift text.
+#   SEEDS=1000 FIRST=1000   how many seeds, and from which on
+#   WEATHER=everything      what fate sends (a list with commas, or all); see Tests/ScenarioTests/EngineSimulationWeather.swift
+#   FAILURES=1 TRIES=300    how many failing seeds to look for, and how often to try a shorter script
+#   THOROUGH=1              instead: every scenario once for each file operation in it, that one failing
 set -euo pipefail
 cd "$(dirname "$0")/.."
+SWIFT=${SWIFT:-swift}
+# Optimized, and with what tests may see: a release build has no testable modules.
+build=(--scratch-path .build/simulate -Xswiftc -O -Xcc -O2)
 
+$SWIFT build --build-tests "${build[@]}"
+# Hashing as a fresh process does it differs from run to run; a seed should not.
+export SWIFT_DETERMINISTIC_HASHING=1
+if [ -n "${THOROUGH:-}" ]; then
+    export SHOEBOX_THOROUGH=1
+    filter='EveryOperationTests|HostileCrashTests'
+else
+    export SHOEBOX_SEEDS=${SEEDS:-1000} SHOEBOX_FIRST_SEED=${FIRST:-1000} SHOEBOX_WEATHER=${WEATHER:-everything}
+    export SHOEBOX_FAILURES=${FAILURES:-1} SHOEBOX_TRIES=${TRIES:-300}
+    filter='as many seeds as asked for pass'
+fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-swift test --filter Simulation 2>&1 | tee "$log"
+$SWIFT test --skip-build "${build[@]}" --filter "$filter" 2>&1 | tee "$log"
 if ! grep -Eq 'Test run with [1-9][0-9]* tests?' "$log"; then
     echo "shoebox: no simulation was run" >&2
     exit 1

@@ -95,13 +95,19 @@ func agreementPublicKey(_ key: [UInt8]) throws(CloudError) -> [UInt8] {
 }
 
 /// Wrapping of a zone's key for an account: HPKE (RFC 9180), base mode, X25519, HKDF-SHA256, AES-256-GCM.
-enum KeyWrap {
+package enum KeyWrap {
+    /// In place of the library's own wrapping, which takes its randomness from the system and nowhere else: a simulation
+    /// sets it, so that its seed decides every byte of the container. Nil in production. Takes the plain text, the
+    /// recipient's public key and the info; gives the encapsulated key and the ciphertext, as RFC 9180 has them.
+    @TaskLocal package static var seededWrapping: (@Sendable ([UInt8], [UInt8], [UInt8]) throws -> ([UInt8], [UInt8]))?
+
     private static let suite = HPKE.Ciphersuite(kem: .Curve25519_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .AES_GCM_256)
 
     /// The encapsulated key (32 bytes) and the ciphertext (48 bytes). Its own randomness is the system's.
     static func wrap(_ key: [UInt8], for agreementKey: [UInt8], info: [UInt8]) throws(CloudError) -> ([UInt8], [UInt8])
     {
         do {
+            if let seededWrapping { return try seededWrapping(key, agreementKey, info) }
             let recipient = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: agreementKey)
             var sender = try HPKE.Sender(recipientKey: recipient, ciphersuite: suite, info: Data(info))
             let sealed = try sender.seal(key)

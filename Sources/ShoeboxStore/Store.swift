@@ -48,9 +48,10 @@ public final class Store: Sendable {
         return try writer.write(body)
     }
 
-    /// Makes a copy of the whole database, for tests that restore a state directory from a backup.
-    public func backup() throws -> Store {
-        let copy = try Store()
+    /// Makes a copy of the whole database, for tests that restore a state directory from a backup; with the gate of a
+    /// database in memory.
+    public func backup(gate: (@Sendable () throws -> Void)? = nil) throws -> Store {
+        let copy = try Store(gate: gate)
         try writer.backup(to: copy.writer)
         return copy
     }

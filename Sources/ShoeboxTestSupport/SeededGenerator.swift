@@ -1,46 +1,39 @@
-/// Random numbers that a seed decides, the same on every machine: SplitMix64 (Steele, Lea and Flood, 2014).
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
+/// A small seeded source of random numbers: the same seed gives the same numbers on every machine, for ever.
+///
+/// The generator is Steele, Lea and Flood's *SplitMix* (2014). Not for secrets.
+public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
     private var state: UInt64
 
-    /// A generator that repeats itself for the same seed.
-    public init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678_9ABC_DEF1 }
+    /// A generator that starts from a seed.
+    public init(seed: UInt64) { state = seed }
+
+    /// A generator for a named part of something seeded, independent of its other parts.
+    public init(seed: UInt64, part: String) {
+        var mixed = seed
+        for byte in part.utf8 { mixed = (mixed ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        state = mixed
+        _ = next()
+    }
 
     /// The next 64 bits.
     public mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
+        state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to, not including, the bound; 0 for a bound below 1.
-    public mutating func below(_ bound: Int) -> Int { bound > 0 ? Int.random(in: 0..<bound, using: &self) : 0 }
+    /// A number from 0 up to, not including, `bound`; 0 when that is not positive.
+    public mutating func below(_ bound: Int) -> Int {
+        bound > 0 ? Int(truncatingIfNeeded: next() % UInt64(bound)) : 0
+    }
 
     /// Whether something of this chance, in percent, happens.
     public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
-}
 
-/// The smallest script found that still fails, by leaving out ever smaller runs of its steps.
-///
-/// - Parameters:
-///   - script: steps with which `fails` is true.
-///   - fails: whether a script fails; a pure function of it.
-public func shrink<Step>(_ script: [Step], while fails: ([Step]) -> Bool) -> [Step] {
-    var script = script
-    var length = max(1, script.count / 2)
-    while true {
-        var start = 0
-        var hasShrunk = false
-        while start < script.count {
-            let shorter = Array(script[..<start]) + script[min(start + length, script.count)...]
-            if shorter.count < script.count, fails(shorter) {
-                script = shorter
-                hasShrunk = true
-            } else {
-                start += length
-            }
-        }
-        if length > 1 { length /= 2 } else if !hasShrunk { return script }
+    /// Random bytes.
+    public mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<max(0, count)).map { _ in UInt8(truncatingIfNeeded: next() >> 24) }
     }
 }

@@ -94,6 +94,24 @@ extension SimulatedDisk {
         }
     }
 
+    /// Whether the limit of watches is reached, as `setEventLoss(.limit)` says.
+    public var isBeyondWatchLimit: Bool { control { $0.eventLoss == .limit } }
+
+    /// Copies a file of the root into the directory that `unmount(.replaced)` shows, as a user does who thinks that it
+    /// belongs there.
+    public func copyToReplacement(_ path: RelativePath) {
+        control { state in
+            guard let serial = try? state.main.find(path), let bytes = state.main.nodes[serial]?.bytes else { return }
+            for length in 1..<max(1, path.names.count) {
+                let parent = RelativePath(Array(path.names.prefix(length)))
+                guard (try? state.other.find(parent)) ?? nil == nil else { continue }
+                _ = try? state.other.makeNode(.directory, at: parent, mode: 0o755)
+            }
+            guard let copy = try? state.other.makeNode(.file, at: path, mode: 0o644) else { return }
+            state.other.setBytes(copy, bytes)
+        }
+    }
+
     /// The directories marked since the last call, as a watcher would deliver them.
     public func takeDirty() -> Set<RelativePath> {
         control { state in

@@ -28,6 +28,9 @@ public final class SimulatedDisk: Sendable {
         case every(Int)
         /// After so many more, the queue overflows: `takeOverflow` says so, and the rest is lost until it is called.
         case overflow(after: Int)
+        /// The limit of watches is reached: directories below the root are not watched. The watcher says so, and its
+        /// user looks at everything now and then.
+        case limit
     }
 
     struct State: Sendable {
@@ -134,6 +137,7 @@ extension SimulatedDisk.State {
         switch eventLoss {
         case .none: dirty.insert(directory)
         case .all: break
+        case .limit: if directory.isRoot { dirty.insert(directory) }
         case .every(let count): if count <= 0 || eventCount % count != 0 { dirty.insert(directory) }
         case .overflow(let remaining):
             guard remaining > 0 else {

@@ -21,8 +21,10 @@ public final class SimulatedFaults: Sendable {
         public var name: String
         /// The path, for people.
         public var path: String
-        /// `12 library rename a.jpg`.
-        public var description: String { "\(number) \(part) \(name) \(path)" }
+        /// What came of it: how many bytes or entries were read, or the error's code; nil for done.
+        public var result: String?
+        /// `12 library rename a.jpg`, and what came of it.
+        public var description: String { "\(number) \(part) \(name) \(path)" + (result.map { ": \($0)" } ?? "") }
     }
 
     /// What goes wrong with a call.
@@ -31,6 +33,8 @@ public final class SimulatedFaults: Sendable {
         case fail(FileError.Code)
         /// The call happens, and fails nevertheless: the answer was lost.
         case failAfter(FileError.Code)
+        /// The call fails with ESTALE, as on a network mount whose server has forgotten the file, and nothing happened.
+        case stale
         /// A write or append happens for its first bytes only, and fails. Other calls fail as with `fail`.
         case torn(keeping: Int, FileError.Code)
         /// The process dies before the call happens.
@@ -56,6 +60,7 @@ public final class SimulatedFaults: Sendable {
         var count = 0
         var log: [Operation] = []
         var effects: [Int: Effect] = [:]
+        var effectsByName: [String: Effect] = [:]
         var hooks: [Int: @Sendable () -> Void] = [:]
         var rule: (@Sendable (Operation) -> Effect?)?
         var isCrashed = false
@@ -82,6 +87,9 @@ public final class SimulatedFaults: Sendable {
     /// Breaks the call that comes after `calls` more calls; 0 is the next one.
     public func set(_ effect: Effect, after calls: Int) { state.withLock { $0.effects[$0.count + calls] = effect } }
 
+    /// Breaks the next call of a name, such as `rename`.
+    public func set(_ effect: Effect, next name: String) { state.withLock { $0.effectsByName[name] = effect } }
+
     /// Asks a rule for each call; nil from it lets the call be. A nil rule ends that. The rule must not call the
     /// simulated machine.
     public func setRule(_ rule: (@Sendable (Operation) -> Effect?)?) { state.withLock { $0.rule = rule } }
@@ -106,6 +114,7 @@ public final class SimulatedFaults: Sendable {
     public func clear() {
         state.withLock {
             $0.effects = [:]
+            $0.effectsByName = [:]
             $0.hooks = [:]
             $0.rule = nil
         }
@@ -119,6 +128,26 @@ public final class SimulatedFaults: Sendable {
         } catch  where error.code == .simulatedCrash {
             throw error
         } catch {}
+    }
+
+    /// Notes in the log what came of the call that was begun last.
+    func noteResult(_ text: String) {
+        state.withLock { state in
+            guard !state.log.isEmpty else { return }
+            state.log[state.log.count - 1].result = text
+        }
+    }
+
+    /// Runs a call and notes in the log how much it gave, or how it failed.
+    func tracing<T>(_ count: (T) -> Int?, _ call: () throws(FileError) -> T) throws(FileError) -> T {
+        do throws(FileError) {
+            let result = try call()
+            if let count = count(result) { noteResult(String(count)) }
+            return result
+        } catch {
+            noteResult(error.code.rawValue)
+            throw error
+        }
     }
 
     /// To be called at the start of each call.
@@ -137,7 +166,9 @@ public final class SimulatedFaults: Sendable {
         hook?()
         let effect: Effect? = state.withLock { state in
             if state.isCrashed { return .crash }
-            let effect = state.effects.removeValue(forKey: operation.number) ?? state.rule?(operation)
+            let effect =
+                state.effects.removeValue(forKey: operation.number) ?? state.effectsByName.removeValue(forKey: name)
+                ?? state.rule?(operation)
             switch effect {
             case .crash, .crashAfter, .crashTorn:
                 state.isCrashed = true
@@ -154,6 +185,9 @@ public final class SimulatedFaults: Sendable {
         case .torn(let keeping, let code):
             guard isWrite else { throw error(code, name, path) }
             return Outcome(keeping: max(0, keeping), error: error(code, name, path))
+        case .stale:
+            throw FileError(
+                code: .inputOutput, operation: name, path: path, errno: 116, reason: "simulated stale file handle")
         case .crash: throw dead
         case .crashAfter: return Outcome(error: dead)
         case .crashTorn(let keeping):

@@ -13,10 +13,12 @@ public struct SimulatedFileSystem: LocalFileSystem {
         _ name: String, _ path: RelativePath,
         _ body: (inout SimulatedVolume, inout SimulatedDisk.State) throws(FileError) -> T
     ) throws(FileError) -> T {
-        let outcome = try disk.faults.begin(disk.name, name, path.description)
-        let result = try disk.withVolume(name, path, body)
-        try outcome.finish()
-        return result
+        try disk.faults.tracing(countOfResult) { () throws(FileError) in
+            let outcome = try disk.faults.begin(disk.name, name, path.description)
+            let result = try disk.withVolume(name, path, body)
+            try outcome.finish()
+            return result
+        }
     }
 
     /// The identity of whatever is at the place of the root.
@@ -46,7 +48,7 @@ public struct SimulatedFileSystem: LocalFileSystem {
     }
 
     private static func shuffled(_ name: FileName) -> UInt64 {
-        var random = SplitMix64(seed: 77)
+        var random = SeededGenerator(seed: 77)
         var mixed = random.next()
         for byte in name.bytes { mixed = (mixed ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
         return mixed
@@ -195,6 +197,13 @@ public struct SimulatedFileSystem: LocalFileSystem {
     }
 }
 
+/// How much a call gave, for traces; nil if it gives nothing that can be counted.
+private func countOfResult<T>(_ result: T) -> Int? {
+    if let bytes = result as? [UInt8] { return bytes.count }
+    if let entries = result as? [DirectoryEntry] { return entries.count }
+    return nil
+}
+
 /// An open file of a `SimulatedDisk`: keeps to its inode whatever becomes of the name.
 final class SimulatedOpenFile: ReadableFile, WritableFile {
     private let disk: SimulatedDisk
@@ -233,6 +242,15 @@ final class SimulatedOpenFile: ReadableFile, WritableFile {
 
     /// The handle's own volume, even when another directory is now at the place of the root; dead if the root is missing.
     private func call<T>(
+        _ name: String,
+        _ body: (inout SimulatedVolume, inout SimulatedDisk.State, SimulatedFaults.Outcome) throws(FileError) -> T
+    ) throws(FileError) -> T {
+        try disk.faults.tracing(countOfResult) { () throws(FileError) in
+            try callUntraced(name, body)
+        }
+    }
+
+    private func callUntraced<T>(
         _ name: String,
         _ body: (inout SimulatedVolume, inout SimulatedDisk.State, SimulatedFaults.Outcome) throws(FileError) -> T
     ) throws(FileError) -> T {

@@ -4,7 +4,7 @@ public import ShoeboxWorld
 /// One simulated computer: two watched roots, a mount, a clock, and a process that can die.
 public final class SimulatedMachine: Sendable {
     private struct State: Sendable {
-        var random: SplitMix64
+        var random: SeededGenerator
         var boots = 1
     }
 
@@ -33,7 +33,7 @@ public final class SimulatedMachine: Sendable {
         library = SimulatedDisk(name: "library", clock: self.clock, faults: faults)
         shared = SimulatedDisk(name: "shared", clock: self.clock, faults: faults)
         mount = SimulatedMount(client: name, storage: storage, faults: faults, behaviour: behaviour, seed: seed)
-        state = Mutex(State(random: SplitMix64(seed: seed, part: "machine \(name)")))
+        state = Mutex(State(random: SeededGenerator(seed: seed, part: "machine \(name)")))
     }
 
     /// Differs after each `reboot` and power cut.

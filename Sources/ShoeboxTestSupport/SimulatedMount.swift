@@ -19,7 +19,7 @@ public final class SimulatedMount: Mount {
         var attachment = Attachment.mounted
         var pinned: ObjectIdentifier?
         var behaviour: SimulatedMountBehaviour
-        var random: SplitMix64
+        var random: SeededGenerator
         var shownAsOf: [MountPath: UInt64] = [:]
         var absentSince: [MountPath: UInt64] = [:]
     }
@@ -40,7 +40,7 @@ public final class SimulatedMount: Mount {
         self.client = client
         self.storage = storage
         self.faults = faults
-        state = Mutex(State(behaviour: behaviour, random: SplitMix64(seed: seed, part: client)))
+        state = Mutex(State(behaviour: behaviour, random: SeededGenerator(seed: seed, part: client)))
     }
 
     /// How late and forgetful the view is.
@@ -71,6 +71,10 @@ public final class SimulatedMount: Mount {
 
     /// Names as this client is shown them now.
     public func list(_ directory: MountPath) throws(FileError) -> [String] {
+        try faults.tracing({ $0.count }) { () throws(FileError) in try listUntraced(directory) }
+    }
+
+    private func listUntraced(_ directory: MountPath) throws(FileError) -> [String] {
         let (storage, outcome) = try begin("list", directory)
         let now = storage.clock.milliseconds
         let asOf: UInt64 = state.withLock { state in
@@ -101,6 +105,12 @@ public final class SimulatedMount: Mount {
 
     /// Bytes as this client is shown them now.
     public func read(_ path: MountPath, from offset: UInt64, maxBytes: Int) throws(FileError) -> [UInt8] {
+        try faults.tracing({ $0.count }) { () throws(FileError) in
+            try readUntraced(path, from: offset, maxBytes: maxBytes)
+        }
+    }
+
+    private func readUntraced(_ path: MountPath, from offset: UInt64, maxBytes: Int) throws(FileError) -> [UInt8] {
         let (storage, outcome) = try begin("read", path)
         let now = storage.clock.milliseconds
         let hidden = hiddenByAbsence(path, now)
@@ -138,6 +148,10 @@ public final class SimulatedMount: Mount {
 
     /// Writes a temporary file and renames it: three counted calls, `publish`, `write` and `rename`.
     public func publish(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
+        try faults.tracing({ _ in nil }) { () throws(FileError) in try publishUntraced(path, bytes) }
+    }
+
+    private func publishUntraced(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
         let storage = try begin("publish", path).storage
         let temporary = try makeTemporary(for: path, storage)
         do throws(FileError) {
@@ -167,6 +181,10 @@ public final class SimulatedMount: Mount {
 
     /// Appends; a torn one leaves a prefix of the bytes.
     public func append(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
+        try faults.tracing({ _ in nil }) { () throws(FileError) in try appendUntraced(path, bytes) }
+    }
+
+    private func appendUntraced(_ path: MountPath, _ bytes: [UInt8]) throws(FileError) {
         let (storage, outcome) = try begin("append", path)
         let now = storage.clock.milliseconds
         try storage.locked { state throws(FileError) in
@@ -197,6 +215,10 @@ public final class SimulatedMount: Mount {
 
     /// Removes a file; absent is fine.
     public func remove(_ path: MountPath) throws(FileError) {
+        try faults.tracing({ _ in nil }) { () throws(FileError) in try removeUntraced(path) }
+    }
+
+    private func removeUntraced(_ path: MountPath) throws(FileError) {
         let (storage, outcome) = try begin("remove", path)
         let now = storage.clock.milliseconds
         try storage.locked { state throws(FileError) in
@@ -211,6 +233,10 @@ public final class SimulatedMount: Mount {
 
     /// Makes a directory and its parents.
     public func makeDirectory(_ path: MountPath) throws(FileError) {
+        try faults.tracing({ _ in nil }) { () throws(FileError) in try makeDirectoryUntraced(path) }
+    }
+
+    private func makeDirectoryUntraced(_ path: MountPath) throws(FileError) {
         let (storage, outcome) = try begin("makeDirectory", path)
         let now = storage.clock.milliseconds
         try storage.locked { state throws(FileError) in
@@ -223,6 +249,10 @@ public final class SimulatedMount: Mount {
 
     /// Makes durable what this client published.
     public func synchronize() throws(FileError) {
+        try faults.tracing({ _ in nil }) { () throws(FileError) in try synchronizeUntraced() }
+    }
+
+    private func synchronizeUntraced() throws(FileError) {
         let (storage, outcome) = try begin("synchronize", .root)
         storage.control { state in
             for (path, file) in state.contents.files where file.author == client && file.durableLength == nil {

@@ -40,4 +40,15 @@ public struct SimulatedMountBehaviour: Hashable, Sendable {
         result.appendDelayMilliseconds = 1_000
         return result
     }
+
+    /// The worst of all: listings a minute old, names asked for too early absent for a minute, grown files and new names
+    /// late.
+    public static var slowest: SimulatedMountBehaviour {
+        var result = SimulatedMountBehaviour()
+        result.listingDelayMilliseconds = 0...60_000
+        result.negativeLookupMilliseconds = 60_000
+        result.appendDelayMilliseconds = 10_000
+        result.visibilityDelayMilliseconds = [.root: 5_000]
+        return result
+    }
 }

@@ -57,13 +57,13 @@ extension SimulatedVolume {
             dropUnlinked()
             return
         }
-        var random = SplitMix64(seed: 0)
+        var random = SeededGenerator(seed: 0)
         var kept = journal.count
         switch cut {
         case .losingEverything: kept = 0
         case .keepingFirst(let count): kept = min(max(0, count), journal.count)
         case .random(let seed):
-            random = SplitMix64(seed: seed)
+            random = SeededGenerator(seed: seed)
             kept = random.below(journal.count + 1)
         default: break
         }

@@ -1,3 +1,5 @@
+public import ShoeboxModel
+
 /// One engine under simulation: an adapter that a scenario suite writes around it.
 ///
 /// The adapter holds the machine it was made for and takes a new `machine.world` at each restart.
@@ -16,4 +18,62 @@ public protocol SimulatedReplica: AnyObject {
     /// Trees that are to be equal, after healing, with those of the same name of other replicas, such as
     /// `library of ann` or `share Lake`: bytes by path, without what may differ.
     var trees: [String: [String: [UInt8]]] { get }
+    /// Does what a person asks for. True if it was done, false if it was refused or failed, nil if the process died.
+    func perform(_ request: SimulationRequest) -> Bool?
+    /// A person answers what the engine asks about after all is healed: that deletions were meant, that a share is to
+    /// come back.
+    func answer()
+    /// Keeps a copy of the state directory.
+    func backUpState()
+    /// Puts the state directory back to the copy, while the process is dead; false without one.
+    func restoreState() -> Bool
+    /// Loses the state directory, while the process is dead; the account is set up anew when it starts.
+    func loseState()
+}
+
+extension SimulatedReplica {
+    /// Refuses everything.
+    public func perform(_ request: SimulationRequest) -> Bool? { false }
+    /// Nothing is asked.
+    public func answer() {}
+    /// No backup.
+    public func backUpState() {}
+    /// No backup.
+    public func restoreState() -> Bool { false }
+    /// Nothing is lost.
+    public func loseState() {}
+}
+
+/// A command with everything that it names.
+public enum SimulationRequest: Hashable, Sendable {
+    /// Makes a share with a title of files or folders of the library.
+    case share([RelativePath], title: String)
+    /// Invites an account to a share, by their names.
+    case invite(share: String, account: String, SimulationStep.Grant)
+    /// Changes what a participant may do.
+    case permit(share: String, account: String, SimulationStep.Grant)
+    /// Removes a participant.
+    case revoke(share: String, account: String)
+    /// Accepts every invitation.
+    case accept
+    /// Leaves a share.
+    case leave(share: String, keepsCopy: Bool)
+    /// Stops a share.
+    case stop(share: String)
+    /// Moves a photo of the library into a share.
+    case add(share: String, RelativePath)
+    /// Takes a photo of the library out of a share.
+    case remove(share: String, RelativePath)
+    /// Adds tags.
+    case tag(SimulationStep.Root, RelativePath, [String])
+    /// Sets the own rating.
+    case rate(SimulationStep.Root, RelativePath, stars: Int)
+    /// Sets a caption.
+    case caption(SimulationStep.Root, RelativePath, String)
+    /// Takes back the last transaction.
+    case undo
+    /// Brings back everything that is in the trash.
+    case restoreTrash
+    /// Gives a photo its former content.
+    case restoreVersion(SimulationStep.Root, RelativePath)
 }

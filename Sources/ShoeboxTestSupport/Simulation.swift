@@ -18,6 +18,8 @@ public struct SimulationSetup {
     /// Rules of the mount's contract that may be broken; none at first. An engine in which owners collect what others
     /// uploaded needs `.removedForeign`.
     public var allowedViolations: Set<SimulatedMountViolation.Rule> = []
+    /// Makes the storage of another container, for `foreignContainer`; without it that is an empty directory.
+    public var makeForeignStorage: () throws -> SimulatedMountStorage? = { nil }
 
     /// A setup with nothing to prepare and nothing more to check.
     public init(
@@ -46,11 +48,21 @@ public final class Simulation {
     /// The replicas, in the order of the machines.
     public private(set) var replicas: [any SimulatedReplica] = []
     /// What went wrong that never may; empty for a correct engine.
-    public private(set) var failures: [String] = []
+    public internal(set) var failures: [String] = []
     /// What replicas threw while faults were at work; allowed.
     public private(set) var roundErrors: [String] = []
-    private let users: SimulationUsers
-    private var stepNumber = 0
+    /// What people did with shares.
+    public internal(set) var shares = SimulationShares()
+    let users: SimulationUsers
+    private(set) var stepNumber = 0
+    /// Tags that were given together.
+    var pairs: [[String]] = []
+    /// Whether somebody asked for something deleted or overwritten to come back.
+    var bringsBack = false
+    private(set) var storageWasRestored = false
+    private(set) var stateWasLost = false
+    private(set) var markersCopied: Set<String> = []
+    private(set) var foreignStorages: [(machine: String, SimulatedMountStorage, before: [String: [UInt8]])] = []
 
     /// A world with its machines and replicas, prepared.
     public init(seed: UInt64, setup: SimulationSetup) throws {
@@ -80,7 +92,10 @@ public final class Simulation {
     ) -> [String] {
         let found = failures(of: script, setup: setup)
         guard !found.isEmpty else { return [] }
-        let small = shrink(script, triesMax: triesMax) { !failures(of: $0, setup: setup).isEmpty }
+        var small = script
+        small.steps = shrink(script.steps, triesMax: triesMax) { steps in
+            !failures(of: SimulationScript(seed: script.seed, steps: steps), setup: setup).isEmpty
+        }
         return failures(of: small, setup: setup) + ["with \(small)"]
     }
 
@@ -90,7 +105,7 @@ public final class Simulation {
     /// The machine of a number, modulo their count.
     public func machine(_ number: Int) -> SimulatedMachine { world.machines[index(number)] }
 
-    private func index(_ number: Int) -> Int {
+    func index(_ number: Int) -> Int {
         let count = max(1, setup.machines.count)
         return ((number % count) + count) % count
     }
@@ -125,9 +140,30 @@ public final class Simulation {
             _ = round(index(number), healing: false)
         case .pass(let milliseconds): world.clock.advance(milliseconds: milliseconds)
         case .serverCrash(let loss): world.storage.crashServer(loss)
+        case .command(let number, let root, let command):
+            let number = index(number)
+            guard start(number), let request = request(for: command, machine(number), root) else { return }
+            ask(request, on: number)
+            if machine(number).faults.isCrashed { replicas[number].crash() }
         case .backUpStorage: backup = world.storage.snapshot()
-        case .restoreStorage: if let backup { world.storage.restore(backup) }
+        case .restoreStorage:
+            guard let backup else { return }
+            world.storage.restore(backup)
+            storageWasRestored = true
+        case .storageRoom(let bytes): world.storage.setCapacity(bytes: bytes.map { world.storage.usedBytes + $0 })
         }
+    }
+
+    /// Starts a dead process; false if it can't start.
+    private func start(_ number: Int) -> Bool {
+        guard machine(number).faults.isCrashed else { return true }
+        machine(number).restart()
+        do { try replicas[number].restart() } catch {
+            replicas[number].crash()
+            machine(number).kill()
+            return false
+        }
+        return true
     }
 
     private func strike(_ number: Int, _ fault: SimulationStep.Fault) {
@@ -142,9 +178,28 @@ public final class Simulation {
         case .unmount(let root, let attachment): disk(root).unmount(attachment)
         case .mount(let root): disk(root).mount()
         case .unmountContainer: machine.mount.unmount()
-        case .emptyContainer: machine.mount.attach(.other(SimulatedMountStorage(clock: world.clock)))
+        case .emptyContainer: attach(SimulatedMountStorage(clock: world.clock), to: machine)
+        case .foreignContainer:
+            let made = try? setup.makeForeignStorage()
+            attach((made ?? nil) ?? SimulatedMountStorage(clock: world.clock), to: machine)
         case .mountContainer: machine.mount.mount()
-        case .behaviour(let behaviour): machine.mount.behaviour = behaviour
+        case .mountKind(let kind): machine.mount.behaviour = kind.behaviour
+        case .next(let name, let effect): machine.faults.set(effect, next: name)
+        case .copyMarker(let root):
+            guard let marker = RelativePath(".shoebox/root.json"), !disk(root).isMounted else { return }
+            disk(root).copyToReplacement(marker)
+            markersCopied.insert(machine.name)
+        case .backUpState: replicas[number].backUpState()
+        case .restoreState:
+            die(number)
+            guard replicas[number].restoreState() else { return }
+            stateWasLost = true
+            users.waiveCommands(of: machine.name, step: stepNumber)
+        case .loseState:
+            die(number)
+            replicas[number].loseState()
+            stateWasLost = true
+            users.waiveCommands(of: machine.name, step: stepNumber)
         case .stepClock(let milliseconds): machine.clock.step(milliseconds: milliseconds)
         case .events(let root, let loss): disk(root).setEventLoss(loss)
         case .room(let root, let bytes):
@@ -155,6 +210,11 @@ public final class Simulation {
             disk(root).setHalfListed(
                 folders[folder % folders.count], keeping: keeping, failingWith: fails ? .inputOutput : nil)
         }
+    }
+
+    private func attach(_ storage: SimulatedMountStorage, to machine: SimulatedMachine) {
+        foreignStorages.append((machine.name, storage, storage.tree()))
+        machine.mount.attach(.other(storage))
     }
 
     private func die(_ number: Int) {
@@ -171,7 +231,10 @@ public final class Simulation {
                 try replicas[number].restart()
             }
             let changed = try replicas[number].syncRound()
-            guard machine.faults.isCrashed else { return changed }
+            guard machine.faults.isCrashed else {
+                checkTransactions(on: machine)
+                return changed
+            }
             replicas[number].crash()
             return true
         } catch {
@@ -219,6 +282,7 @@ public final class Simulation {
             lastHealingError = [:]
             var changed = false
             for number in replicas.indices where round(number, healing: true) { changed = true }
+            for replica in replicas { replica.answer() }
             quiet = changed ? 0 : quiet + 1
             if quiet == 2 { return }
         }
@@ -246,6 +310,9 @@ public final class Simulation {
         for entry in lostEntries { failures.append("lost: \(entry)") }
         failures += world.storage.violations.filter { !setup.allowedViolations.contains($0.rule) }
             .map { "contract: \($0)" }
+        checkPermissions()
+        checkDeleted()
+        checkForeignPlaces()
         failures += setup.check(self)
     }
 

@@ -33,6 +33,16 @@ public struct SimulationLedger: Sendable {
         /// The step in which a user who was shown it deleted or overwrote it, so that no copy was left on that
         /// machine; nil while it must be kept.
         public var waivedInStep: Int?
+        /// Whether a new file was made for it, and no other overwritten.
+        public var isNewFile = false
+        /// How many acts of users moved, copied, overwrote or deleted it, or changed what its sidecar says.
+        public var touches = 0
+        /// The step, and the machine, in which a user deleted it and had no other copy there; nil if that did not happen.
+        public var deletedInStep: Int?
+        /// See `deletedInStep`.
+        public var deletedOn: String?
+        /// Whether it was given by a command, and not written into a file.
+        public var isByCommand = false
         /// One line for people.
         public var description: String {
             "\(kind) \(describeBytes(bytes, limit: 24)) written by \(machine) in step \(step) at \(root)/\(path)"
@@ -49,12 +59,52 @@ public struct SimulationLedger: Sendable {
     public var required: [Entry] { entries.filter { $0.waivedInStep == nil } }
 
     mutating func add(
-        _ kind: Kind, _ bytes: [UInt8], machine: String, root: String, path: RelativePath, step: Int, now: UInt64
+        _ kind: Kind, _ bytes: [UInt8], machine: String, root: String, path: RelativePath, step: Int, now: UInt64,
+        isNewFile: Bool = false, isByCommand: Bool = false
     ) {
-        entries.append(
-            Entry(
-                number: entries.count, kind: kind, bytes: bytes, machine: machine, root: root, path: path, step: step,
-                closedAtMilliseconds: now))
+        var entry = Entry(
+            number: entries.count, kind: kind, bytes: bytes, machine: machine, root: root, path: path, step: step,
+            closedAtMilliseconds: now)
+        entry.isNewFile = isNewFile
+        entry.isByCommand = isByCommand
+        entries.append(entry)
+    }
+
+    /// Notes what an act did to contents, from where each was shown on a machine before and after it.
+    mutating func noteAct(
+        before: [Int: Set<String>], after: [Int: Set<String>], isDeletion: Bool, machine: String, step: Int
+    ) {
+        for (number, places) in before where entries.indices.contains(number) {
+            let now = after[number] ?? []
+            guard now != places else { continue }
+            entries[number].touches += 1
+            guard isDeletion, now.isEmpty else { continue }
+            entries[number].deletedInStep = step
+            entries[number].deletedOn = machine
+        }
+    }
+
+    /// Notes that an act changed what is said of a file with these bytes.
+    mutating func touch(_ bytes: [UInt8]) {
+        for index in entries.indices where entries[index].kind == .content && entries[index].bytes == bytes {
+            entries[index].touches += 1
+        }
+    }
+
+    /// What was given by commands on a machine may go with its state directory.
+    mutating func waiveCommands(of machine: String, step: Int) {
+        waive(Set(entries.filter { $0.isByCommand && $0.machine == machine }.map(\.number)), step: step)
+    }
+
+    /// Where contents are in some files: the paths of each, by number.
+    func places(in files: [String: [UInt8]]) -> [Int: Set<String>] {
+        var numbers: [[UInt8]: Int] = [:]
+        for entry in entries where entry.kind == .content { numbers[entry.bytes] = entry.number }
+        var result: [Int: Set<String>] = [:]
+        for (path, bytes) in files {
+            if let number = numbers[bytes] { result[number, default: []].insert(path) }
+        }
+        return result
     }
 
     /// The entries that are found in some files, by number.

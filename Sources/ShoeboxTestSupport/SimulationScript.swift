@@ -28,6 +28,15 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var allowsServerCrashes = false
         /// Whether the storage is put back to a backup.
         public var allowsRestores = false
+        /// Steps of a hundred that are commands of people; 0 for none.
+        public var commandPercent = 0
+        /// Whether people write and delete many photos at once, remove sidecars, and set ratings in them.
+        public var allowsManyAtOnce = false
+        /// Whether state directories are put back to a backup, or lost.
+        public var allowsStateRestores = false
+        /// Faults of a hundred that are of the kinds that came later: another container, a marker in the wrong folder,
+        /// calls by name, no room in the storage, the limit of watches, a mount that is a minute late.
+        public var rareFaultPercent = 0
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
@@ -57,27 +66,44 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
     /// A random script.
     public init(seed: UInt64, machines: Int, steps count: Int, profile: Profile = Profile()) {
         self.seed = seed
-        var random = SplitMix64(seed: seed, part: "script")
+        var random = SeededGenerator(seed: seed, part: "script")
         steps = (0..<count).map { _ in Self.step(&random, machines, profile) }
     }
 
-    /// The seed and the steps, numbered, one a line.
+    /// The script as Swift text that can be pasted into a test, one step a line.
     public var description: String {
-        "seed \(seed)\n" + steps.enumerated().map { "\($0.offset): \($0.element)" }.joined(separator: "\n")
+        "SimulationScript(\n    seed: \(seed),\n    steps: [\n"
+            + steps.map { "        \($0.swiftText),\n" }.joined() + "    ])"
     }
 
-    private static func step(_ random: inout SplitMix64, _ machines: Int, _ profile: Profile) -> SimulationStep {
+    private static func step(_ random: inout SeededGenerator, _ machines: Int, _ profile: Profile) -> SimulationStep {
         let machine = random.below(machines)
         let dice = random.below(100)
         if dice < profile.syncPercent { return .sync(machine: machine) }
         if dice < profile.syncPercent + profile.faultPercent {
+            if profile.rareFaultPercent > 0, random.below(100) < profile.rareFaultPercent,
+                let step = rareFault(&random, profile, machine)
+            {
+                return step
+            }
             if let fault = fault(&random, profile) { return .fault(machine: machine, fault) }
+            if profile.allowsStateRestores, random.below(2) == 0 {
+                switch random.below(7) {
+                case 0..<3: return .fault(machine: machine, .backUpState)
+                case 3..<6: return .fault(machine: machine, .restoreState)
+                default: return .fault(machine: machine, .loseState)
+                }
+            }
             if profile.allowsRestores, random.below(3) == 0 {
                 return random.below(2) == 0 ? .backUpStorage : .restoreStorage
             }
             if profile.allowsServerCrashes, random.below(4) == 0 {
                 return .serverCrash([.vanishing, .emptying, .tearing][random.below(3)])
             }
+        }
+        if profile.commandPercent > 0, random.below(100) < profile.commandPercent {
+            let root: SimulationStep.Root = random.below(100) < profile.sharedPercent ? .shared : .library
+            return .command(machine: machine, root: root, command(&random))
         }
         if random.below(8) == 0 { return .pass(milliseconds: UInt64(1 + random.below(20_000))) }
         let root: SimulationStep.Root = random.below(100) < profile.sharedPercent ? .shared : .library
@@ -88,10 +114,19 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         return .user(machine: machine, root: root, act)
     }
 
-    private static func act(_ random: inout SplitMix64, _ profile: Profile) -> SimulationStep.Act {
+    private static func act(_ random: inout SeededGenerator, _ profile: Profile) -> SimulationStep.Act {
         let first = random.below(1_000)
         let second = random.below(1_000)
         let bytes = 1 + random.below(profile.bytesMax)
+        if profile.allowsManyAtOnce, random.below(10) == 0 {
+            switch random.below(9) {
+            case 0: return .deleteMany(keeping: random.below(3))
+            case 1..<3: return .writeMany(folder: first, count: 3 + random.below(8), bytes: bytes)
+            case 3..<5: return .deleteSidecar(file: first)
+            case 5..<8: return .rate(file: first, stars: random.below(6))
+            default: return .deleteShareFolder(share: first)
+            }
+        }
         switch random.below(34) {
         case 0..<9: return .write(folder: first, name: second, bytes: bytes)
         case 9..<12: return .overwrite(file: first, random.below(2) == 0 ? .inPlace : .replacing, bytes: bytes)
@@ -113,7 +148,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func fault(_ random: inout SplitMix64, _ profile: Profile) -> SimulationStep.Fault? {
+    private static func fault(_ random: inout SeededGenerator, _ profile: Profile) -> SimulationStep.Fault? {
         let root: SimulationStep.Root = random.below(2) == 0 ? .library : .shared
         let after = random.below(60)
         switch random.below(7) {
@@ -135,7 +170,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             default: return .mountContainer
             }
         case 3 where profile.allowsStaleness:
-            return .behaviour([.nfs, .sshfs, .glusterfs, SimulatedMountBehaviour()][random.below(4)])
+            return .mountKind([.nfs, .sshfs, .glusterfs, .perfect][random.below(4)])
         case 4 where profile.allowsClockSteps:
             let year: Int64 = 365 * 86_400_000
             let most = [10_000, 3_600_000, 50 * year][random.below(3)]
@@ -155,37 +190,55 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         default: return nil
         }
     }
-}
 
-/// Drops steps from a failing script for as long as it still fails: larger pieces first, then single steps.
-///
-/// `stillFails` must be a function of the steps alone. It is called `triesMax` times at most; the last script known to
-/// fail is returned.
-public func shrink(
-    _ script: SimulationScript, triesMax: Int = 400, stillFails: (SimulationScript) -> Bool
-) -> SimulationScript {
-    var best = script
-    var tries = 0
-    var size = max(1, best.steps.count / 2)
-    while tries < triesMax {
-        var start = 0
-        var dropped = false
-        while start < best.steps.count, tries < triesMax {
-            var candidate = best
-            candidate.steps.removeSubrange(start..<min(start + size, best.steps.count))
-            tries += 1
-            if stillFails(candidate) {
-                best = candidate
-                dropped = true
-            } else {
-                start += size
-            }
-        }
-        if size > 1 {
-            size /= 2
-        } else if !dropped {
-            break
+    private static func command(_ random: inout SeededGenerator) -> SimulationStep.Command {
+        let first = random.below(1_000)
+        let second = random.below(1_000)
+        let grants: [SimulationStep.Grant] = [.readOnly, .readOnly, .readWrite, .readWrite, .contribute, .admin]
+        let grant = grants[random.below(grants.count)]
+        switch random.below(40) {
+        case 0..<4: return .share(folder: first)
+        case 4: return .shareSelection(file: first, and: second)
+        case 5..<11: return .invite(share: first, account: second, grant)
+        case 11..<14: return .permit(share: first, account: second, grant)
+        case 14..<16: return .revoke(share: first, account: second)
+        case 16..<23: return .accept
+        case 23..<25: return .leave(share: first, keepsCopy: random.below(2) == 0)
+        case 25: return .stop(share: first)
+        case 26..<28: return .add(share: first, file: second)
+        case 28: return .remove(share: first, file: second)
+        case 29..<32: return .tagTwice(file: first)
+        case 32..<34: return .rate(file: first, stars: random.below(6))
+        case 34..<36: return .caption(file: first)
+        case 36: return .undo
+        case 37: return .restoreTrash
+        default: return .restoreVersion(file: first)
         }
     }
-    return best
+
+    private static func rareFault(
+        _ random: inout SeededGenerator, _ profile: Profile, _ machine: Int
+    ) -> SimulationStep? {
+        let root: SimulationStep.Root = random.below(2) == 0 ? .library : .shared
+        switch random.below(9) {
+        case 0 where profile.allowsUnmounts: return .fault(machine: machine, .foreignContainer)
+        case 1 where profile.allowsUnmounts: return .fault(machine: machine, .copyMarker(root))
+        case 2 where profile.allowsErrors, 3 where profile.allowsErrors:
+            let name = ["rename", "rename", "publish", "append", "finish", "removeFile"][random.below(6)]
+            let effects: [SimulatedFaults.Effect] = [
+                .failAfter(.inputOutput), .stale, .failAfter(.timedOut), .fail(.timedOut), .fail(.denied),
+            ]
+            return .fault(machine: machine, .next(name, effects[random.below(effects.count)]))
+        case 4 where profile.allowsErrors: return .fault(machine: machine, .call(after: random.below(60), .stale))
+        case 5 where profile.allowsErrors:
+            return .storageRoom(bytes: random.below(2) == 0 ? nil : random.below(3_000))
+        case 6 where profile.allowsLostEvents: return .fault(machine: machine, .events(root, .limit))
+        case 7 where profile.allowsStaleness: return .fault(machine: machine, .mountKind(.slowest))
+        case 8 where profile.allowsClockSteps:
+            let day: Int64 = 86_400_000
+            return .fault(
+                machine: machine, .stepClock(milliseconds: [day, -day, 365 * day, -365 * day][random.below(4)]))
+        default: return nil
+        }
+    }
 }

@@ -17,10 +17,14 @@ public enum SimulationStep: Hashable, Sendable {
     /// The server's power fails.
     case serverCrash(SimulatedMountStorage.ServerLoss)
 
+    /// A person gives a command on a machine, in the library or the shared folder; a dead process is started first.
+    case command(machine: Int, root: Root, Command)
     /// The storage is backed up; the last backup counts.
     case backUpStorage
     /// The storage is put back to its last backup; nothing without one.
     case restoreStorage
+    /// All files in the storage have room for so many more bytes; nil for any.
+    case storageRoom(bytes: Int?)
 
     /// A watched root.
     public enum Root: Hashable, Sendable, CaseIterable {
@@ -60,12 +64,96 @@ public enum SimulationStep: Hashable, Sendable {
         case caption(file: Int)
         /// Adds a tag in a photo's sidecar.
         case tag(file: Int)
+        /// Removes every photo of a root, or leaves the first so many.
+        case deleteMany(keeping: Int)
+        /// Writes a whole set of new photos into a folder, as a camera's card is copied.
+        case writeMany(folder: Int, count: Int, bytes: Int)
+        /// Removes a photo's sidecar.
+        case deleteSidecar(file: Int)
+        /// Sets the rating in a photo's sidecar.
+        case rate(file: Int, stars: Int)
+        /// Removes the folder of a share of others as a whole, in the shared folder.
+        case deleteShareFolder(share: Int)
         /// Breaks a sidecar's JSON by writing something before it.
         case breakSidecar(file: Int)
         /// Begins to write a photo and leaves it open, half written.
         case beginWriting(folder: Int, name: Int, bytes: Int)
         /// Finishes and closes what was begun.
         case endWriting
+    }
+
+    /// What a person asks of the engine. Shares are picks among those that the account owns, or, one in eight, among all;
+    /// accounts are picks among all accounts.
+    public enum Command: Hashable, Sendable {
+        /// Makes a share of a folder of the library.
+        case share(folder: Int)
+        /// Makes a share of two photos of the library.
+        case shareSelection(file: Int, and: Int)
+        /// Invites an account, or invites it again.
+        case invite(share: Int, account: Int, Grant)
+        /// Changes what a participant may do.
+        case permit(share: Int, account: Int, Grant)
+        /// Removes a participant.
+        case revoke(share: Int, account: Int)
+        /// Accepts every invitation that is there.
+        case accept
+        /// Leaves a share; a pick among all shares.
+        case leave(share: Int, keepsCopy: Bool)
+        /// Stops a share.
+        case stop(share: Int)
+        /// Moves a photo of the library into a share.
+        case add(share: Int, file: Int)
+        /// Takes a photo out of a share.
+        case remove(share: Int, file: Int)
+        /// Adds two new tags to a photo in one transaction.
+        case tagTwice(file: Int)
+        /// Sets the own rating.
+        case rate(file: Int, stars: Int)
+        /// Sets a new caption.
+        case caption(file: Int)
+        /// Takes back the last transaction.
+        case undo
+        /// Brings back everything that is in the trash.
+        case restoreTrash
+        /// Gives a photo the content before its present one.
+        case restoreVersion(file: Int)
+    }
+
+    /// What somebody is invited to do.
+    public enum Grant: String, Hashable, Sendable, CaseIterable {
+        /// See everything.
+        case readOnly
+        /// Also add, and change what oneself added.
+        case contribute
+        /// Also change what others added.
+        case readWrite
+        /// Also invite and remove others.
+        case admin
+    }
+
+    /// How late a mount is.
+    public enum MountKind: Hashable, Sendable, CaseIterable {
+        /// Not at all.
+        case perfect
+        /// `SimulatedMountBehaviour.nfs`.
+        case nfs
+        /// `SimulatedMountBehaviour.sshfs`.
+        case sshfs
+        /// `SimulatedMountBehaviour.glusterfs`.
+        case glusterfs
+        /// `SimulatedMountBehaviour.slowest`.
+        case slowest
+
+        /// The behaviour of the name.
+        public var behaviour: SimulatedMountBehaviour {
+            switch self {
+            case .perfect: SimulatedMountBehaviour()
+            case .nfs: .nfs
+            case .sshfs: .sshfs
+            case .glusterfs: .glusterfs
+            case .slowest: .slowest
+            }
+        }
     }
 
     /// What fate does.
@@ -86,8 +174,20 @@ public enum SimulationStep: Hashable, Sendable {
         case emptyContainer
         /// The container comes back.
         case mountContainer
+        /// Another container is in the container's place.
+        case foreignContainer
         /// The mount shows things late, or not any more.
-        case behaviour(SimulatedMountBehaviour)
+        case mountKind(MountKind)
+        /// The next call of a name, such as `rename`, goes wrong.
+        case next(String, SimulatedFaults.Effect)
+        /// The user puts a copy of the root's marker into the directory that is in the root's place.
+        case copyMarker(Root)
+        /// The state directory is backed up; the last backup counts.
+        case backUpState
+        /// The process dies and the state directory is put back to its last backup; nothing without one.
+        case restoreState
+        /// The process dies and the state directory is lost; the account is set up anew over its folders.
+        case loseState
         /// The wall clock is set.
         case stepClock(milliseconds: Int64)
         /// Events are lost from now on.
@@ -96,5 +196,29 @@ public enum SimulationStep: Hashable, Sendable {
         case room(Root, bytes: Int?)
         /// A folder is listed by half, silently or with an error.
         case halfListing(Root, folder: Int, keeping: Int, fails: Bool)
+    }
+}
+
+extension SimulationStep {
+    /// The step as Swift text, to be pasted into a script.
+    public var swiftText: String {
+        // What the compiler prints for a value says whole names of types.
+        var result = "."
+        var word = ""
+        for character in "\(self)" + " " {
+            if character.isLetter || character.isNumber || character == "." || character == "_" {
+                word.append(character)
+                continue
+            }
+            let names = word.split(separator: ".", omittingEmptySubsequences: false)
+            switch names.first {
+            case "ShoeboxTestSupport": result += ".\(names.last ?? "")"
+            case "ShoeboxWorld": result += names.dropFirst().joined(separator: ".")
+            default: result += word
+            }
+            result.append(character)
+            word = ""
+        }
+        return String(result.dropLast())
     }
 }

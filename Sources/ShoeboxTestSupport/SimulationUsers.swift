@@ -6,14 +6,14 @@ import ShoeboxWorld
 final class SimulationUsers: Sendable {
     private struct State: Sendable {
         var ledger = SimulationLedger()
-        var random: SplitMix64
+        var random: SeededGenerator
         var words = 0
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
     }
 
     private let state: Mutex<State>
 
-    init(seed: UInt64) { state = Mutex(State(random: SplitMix64(seed: seed, part: "users"))) }
+    init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed: seed, part: "users"))) }
 
     var ledger: SimulationLedger { state.withLock { $0.ledger } }
 
@@ -23,13 +23,64 @@ final class SimulationUsers: Sendable {
         let disk = root == .library ? machine.library : machine.shared
         guard disk.isMounted else { return }
         let before = shown(on: machine)
+        let placesBefore = places(on: machine)
         do throws(FileError) {
             try carryOut(act, machine, disk, root, step)
         } catch {
             // What was refused is not written; nothing was promised about it.
         }
         let after = shown(on: machine)
-        state.withLock { $0.ledger.waive(before.subtracting(after), step: step) }
+        let placesAfter = places(on: machine)
+        let isDeletion =
+            switch act {
+            case .delete, .deleteFolder, .deleteMany: true
+            default: false
+            }
+        state.withLock { state in
+            state.ledger.waive(before.subtracting(after), step: step)
+            state.ledger.noteAct(
+                before: placesBefore, after: placesAfter, isDeletion: isDeletion, machine: machine.name, step: step)
+        }
+    }
+
+    /// A word that nothing else has, for what a command writes.
+    func freshWord() -> String {
+        state.withLock { state in
+            state.words += 1
+            return "word\(state.words)"
+        }
+    }
+
+    /// Notes what a command wrote, which was done.
+    func noteCommand(
+        _ kind: SimulationLedger.Kind, _ word: String, _ machine: SimulatedMachine, _ root: SimulationStep.Root,
+        _ path: RelativePath, step: Int
+    ) {
+        let now = machine.clock.trueTime.milliseconds
+        state.withLock {
+            $0.ledger.add(
+                kind, Array(word.utf8), machine: machine.name, root: root == .library ? "library" : "shared",
+                path: path, step: step, now: now, isByCommand: true)
+        }
+    }
+
+    /// What a command does to a photo is no deletion by somebody who has only seen the file.
+    func touch(_ path: RelativePath, _ disk: SimulatedDisk) {
+        guard let bytes = try? disk.read(path) else { return }
+        state.withLock { $0.ledger.touch(bytes) }
+    }
+
+    /// A machine's state directory was lost, or is an earlier one.
+    func waiveCommands(of machine: String, step: Int) {
+        state.withLock { $0.ledger.waiveCommands(of: machine, step: step) }
+    }
+
+    private func places(on machine: SimulatedMachine) -> [Int: Set<String>] {
+        var files: [String: [UInt8]] = [:]
+        for disk in [machine.library, machine.shared] {
+            for (path, bytes) in disk.tree(without: ".shoebox") { files["\(disk.name)/\(path)"] = bytes }
+        }
+        return state.withLock { $0.ledger.places(in: files) }
     }
 
     /// Closes everything that is still being written. What the user had saved over such a file is written over by that.
@@ -108,8 +159,30 @@ final class SimulationUsers: Sendable {
             }
         case .caption(let file): try editSidecar(of: places.file(file), .caption, machine, disk, step)
         case .tag(let file): try editSidecar(of: places.file(file), .tag, machine, disk, step)
+        case .deleteMany(let keeping):
+            for path in places.files.dropFirst(keeping) { try disk.delete(path) }
+        case .writeMany(let folder, let count, let bytes):
+            for number in 0..<count {
+                guard let target = places.child(of: folder, "DSC_\(number).jpg") else { return }
+                try write(target, bytes, .inPlace, machine, disk, step)
+            }
+        case .deleteSidecar(let file):
+            guard let photo = places.file(file), let sidecar = Names.sidecar(of: photo, on: disk) else { return }
+            touch(photo, disk)
+            try disk.delete(sidecar)
+        case .rate(let file, let stars):
+            guard let photo = places.file(file), let sidecar = Names.sidecar(of: photo, on: disk) else { return }
+            touch(photo, disk)
+            guard let value = try? JSONText.parse(try disk.read(sidecar)), let object = value.object else { return }
+            var members = object.members.filter { $0.key != "rating" }
+            members.append(JSONObject.Member("rating", .integer(Int64(stars))))
+            try disk.write(sidecar, bytes: JSONText.encode(.object(JSONObject(members))))
+        case .deleteShareFolder(let share):
+            guard root == .shared, let target = places.shareFolder(share) else { return }
+            try disk.delete(target)
         case .breakSidecar(let file):
             guard let photo = places.file(file), let sidecar = Names.sidecar(of: photo, on: disk) else { return }
+            touch(photo, disk)
             try disk.write(sidecar, bytes: Array("{ oops ".utf8) + (try disk.read(sidecar)))
         case .beginWriting(let folder, let name, let bytes):
             guard let target = places.child(of: folder, Names.photo(name)) else { return }
@@ -126,17 +199,19 @@ final class SimulationUsers: Sendable {
         _ disk: SimulatedDisk, _ step: Int
     ) throws(FileError) {
         let bytes = freshBytes(count, machine.name)
+        let isNew = try disk.stamp(path.description) == nil
         try disk.write(path, bytes: bytes, saving: saving)
-        note(.content, bytes, machine.name, disk, path, step)
+        note(.content, bytes, machine.name, disk, path, step, isNewFile: isNew)
     }
 
     private func note(
         _ kind: SimulationLedger.Kind, _ bytes: [UInt8], _ machine: String, _ disk: SimulatedDisk, _ path: RelativePath,
-        _ step: Int
+        _ step: Int, isNewFile: Bool = false
     ) {
         let now = disk.clock.trueTime.milliseconds
         state.withLock {
-            $0.ledger.add(kind, bytes, machine: machine, root: disk.name, path: path, step: step, now: now)
+            $0.ledger.add(
+                kind, bytes, machine: machine, root: disk.name, path: path, step: step, now: now, isNewFile: isNewFile)
         }
     }
 
@@ -166,6 +241,7 @@ final class SimulationUsers: Sendable {
         _ step: Int
     ) throws(FileError) {
         guard let photo, let name = photo.last?.appending(".json") else { return }
+        touch(photo, disk)
         let path = Names.sidecar(of: photo, on: disk) ?? photo.parent.appending(name)
         var members: [JSONObject.Member] = [JSONObject.Member("format", .string("shoebox.sidecar/1"))]
         if try disk.stamp(path.description) != nil {
@@ -191,15 +267,21 @@ final class SimulationUsers: Sendable {
 }
 
 /// What a user can point at in a root now.
-private struct Places {
+struct Places {
     let files: [RelativePath]
     let folders: [RelativePath]
     let subfolders: [RelativePath]
+    let shareFolders: [RelativePath]
+
+    /// The folder of the library in which nobody does anything, so that what is in it can be found wherever it gets to.
+    static let untouched = "Private"
 
     init(_ disk: SimulatedDisk, _ root: SimulationStep.Root) {
         // In the shared folder, `owner/title` is the share; only what is in it is touched.
         let depth = root == .library ? 0 : 2
-        let visible = disk.entries().filter { entry in !entry.key.names.contains { $0.bytes.first == UInt8(ascii: ".") }
+        let visible = disk.entries().filter { path, _ in
+            !path.names.contains { $0.bytes.first == UInt8(ascii: ".") }
+                && (root == .shared || path.names.first?.description != Self.untouched)
         }
         files = visible.filter { path, entry in
             entry.kind == .file && path.names.count > depth && path.last?.lowercasedExtension != "json"
@@ -207,11 +289,15 @@ private struct Places {
         let directories = visible.filter { $0.value.kind == .directory && $0.key.names.count >= depth }.keys.sorted()
         folders = (depth == 0 ? [.root] : []) + directories
         subfolders = directories.filter { $0.names.count > depth }
+        shareFolders = depth == 0 ? [] : directories.filter { $0.names.count == depth }
     }
 
     func file(_ pick: Int) -> RelativePath? { files.isEmpty ? nil : files[pick % files.count] }
     func folder(_ pick: Int) -> RelativePath? { folders.isEmpty ? nil : folders[pick % folders.count] }
     func subfolder(_ pick: Int) -> RelativePath? { subfolders.isEmpty ? nil : subfolders[pick % subfolders.count] }
+    func shareFolder(_ pick: Int) -> RelativePath? {
+        shareFolders.isEmpty ? nil : shareFolders[pick % shareFolders.count]
+    }
     func child(of pick: Int, _ name: String) -> RelativePath? {
         guard let folder = folder(pick), let name = FileName(name) else { return nil }
         return folder.appending(name)

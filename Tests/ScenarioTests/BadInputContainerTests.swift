@@ -36,7 +36,7 @@ import Testing
     private func otherContainer(_ party: Party) throws -> (SimulatedMountStorage, Container) {
         let storage = SimulatedMountStorage(clock: party.village.world.clock)
         let mount = SimulatedMount(client: "other", storage: storage)
-        var random = SplitMix64(seed: 99, part: "other")
+        var random = SeededGenerator(seed: 99, part: "other")
         let container = try Container.create(mount: mount, nowMilliseconds: 1, randomBytes: { random.bytes($0) })
         return (storage, container)
     }

@@ -13,18 +13,138 @@ import ShoeboxWorld
 final class EngineReplica: SimulatedReplica {
     let replica: Replica
     var machine: SimulatedMachine { replica.machine }
+    /// Whether a round looks only at what a watcher would name; else at everything.
+    private let isWatching: Bool
+    private var needsScan = true
+    private var scannedAt: UInt64 = 0
+    private var stateBackup: (store: Store, identity: Identity)?
+    private var isStateLost = false
 
-    init(_ replica: Replica) { self.replica = replica }
+    init(_ replica: Replica, isWatching: Bool = false) {
+        self.replica = replica
+        self.isWatching = isWatching
+    }
 
     func syncRound() throws -> Bool {
-        let outcome = try replica.round()
+        if isStateLost { try setUpAnew() }
+        let extent = nextExtent()
+        let outcome: RoundOutcome
+        do { outcome = try replica.round(extent) } catch {
+            needsScan = true
+            throw error
+        }
+        needsScan = !outcome.offlineRoots.isEmpty
         return outcome.didSomething || outcome.lookAgain != nil || outcome.isContainerOffline
             || !outcome.offlineRoots.isEmpty || !replica.isQuiet
     }
 
+    /// What the daemon would look at now, from what its watcher told it.
+    private func nextExtent() -> Engine.ScanExtent {
+        let roots: [(RootKind, SimulatedDisk)] = [(.library, machine.library), (.shared, machine.shared)]
+        let now = machine.clock.uptimeMilliseconds
+        var dirty: [RootKind: Set<RelativePath>] = [:]
+        var isPartial = false
+        for (root, disk) in roots {
+            if disk.takeOverflow() { needsScan = true }
+            dirty[root] = disk.takeDirty()
+            if disk.isBeyondWatchLimit { isPartial = true }
+        }
+        if isPartial, now >= scannedAt + 60_000 { needsScan = true }
+        guard isWatching, !needsScan else {
+            scannedAt = now
+            return .all
+        }
+        return .directories(dirty)
+    }
+
     func crash() {}
 
-    func restart() throws { try replica.restart() }
+    func restart() throws {
+        needsScan = true
+        try replica.restart()
+    }
+
+    // MARK: The state directory
+
+    private var gate: @Sendable () throws -> Void {
+        let faults = machine.faults
+        return { try faults.pass("store", "write") }
+    }
+
+    func backUpState() {
+        guard !isStateLost, let copy = try? replica.store.backup() else { return }
+        stateBackup = (copy, replica.identity)
+    }
+
+    func restoreState() -> Bool {
+        guard let stateBackup, let copy = try? stateBackup.store.backup(gate: gate) else { return false }
+        isStateLost = false
+        do { try replica.restart(store: copy, identity: stateBackup.identity) } catch { return false }
+        machine.kill()
+        return true
+    }
+
+    func loseState() { isStateLost = true }
+
+    /// As `init --import --take-over` does: a device of its own, over the folders as they are.
+    private func setUpAnew() throws {
+        let world = machine.world
+        let (identity, _) = try replica.identity.makeSecondDevice(
+            deviceLabel: machine.name, nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+        try replica.restart(store: try Store(gate: gate), identity: identity)
+        try replica.engine.setUp(host: machine.name, takeOver: true)
+        needsScan = true
+        isStateLost = false
+    }
+
+    // MARK: People
+
+    func perform(_ request: SimulationRequest) -> Bool? {
+        guard !isStateLost, let request = engineRequest(request) else { return false }
+        let reply = replica.request(request)
+        if machine.faults.isCrashed { return nil }
+        return reply.code == 0
+            ? true : reply.code == ExitCode.reported ? nil : reply.code == ExitCode.failed ? nil : false
+    }
+
+    private func engineRequest(_ request: SimulationRequest) -> Request? {
+        func reference(_ root: SimulationStep.Root, _ path: RelativePath) -> PathReference {
+            PathReference(root: root == .library ? .library : .shared, path: path)
+        }
+        switch request {
+        case .share(let paths, let title):
+            return .shareCreate(
+                paths: paths.map { reference(.library, $0) }, title: title, publicPermission: "none", isSealed: true)
+        case .invite(let share, let account, let grant):
+            return .invite(share: share, accounts: [account], permission: grant.rawValue)
+        case .permit(let share, let account, let grant):
+            return .permission(share: share, account: account, permission: grant.rawValue)
+        case .revoke(let share, let account): return .uninvite(share: share, accounts: [account])
+        case .accept: return .acceptAllPending
+        case .leave(let share, let keepsCopy): return .leave(share: share, keepCopy: keepsCopy)
+        case .stop(let share): return .stop(share: share)
+        case .add(let share, let path): return .shareAdd(share: share, paths: [reference(.library, path)])
+        case .remove(let share, let path): return .shareRemove(share: share, paths: [reference(.library, path)])
+        case .tag(let root, let path, let words):
+            return .tag(path: reference(root, path), titles: words, isMember: true)
+        case .rate(let root, let path, let stars): return .rate(path: reference(root, path), value: stars)
+        case .caption(let root, let path, let word): return .caption(path: reference(root, path), text: word)
+        case .undo:
+            let last = try? replica.store.read { db in try db.history(after: 0, limit: .max).last?.token }
+            return (last ?? nil).map { .undo(token: $0) }
+        case .restoreTrash: return .restoreTrash(paths: [])
+        case .restoreVersion(let root, let path): return .restoreVersion(path: reference(root, path), version: "2")
+        }
+    }
+
+    func answer() {
+        guard !isStateLost else { return }
+        let problems = replica.problems
+        if problems.contains(where: { $0.code == "massDeletion" }) { replica.request(.confirmDeletions) }
+        for problem in problems where problem.code == "leaveOffered" {
+            if let zone = problem.zone { replica.request(.restoreShare(share: "\(zone)")) }
+        }
+    }
 
     // MARK: What users wrote
 
@@ -60,21 +180,61 @@ final class EngineReplica: SimulatedReplica {
         var result: [String: [String: [UInt8]]] = [:]
         for root in RootKind.allCases {
             let tree = tree(root)
-            result["\(root == .library ? "library" : "shared folder") of \(replica.label)"] = tree
+            var agreed = tree
+            if isWatching, root == .shared {
+                // What somebody drops where it counts for nobody else stays on that machine.
+                agreed = tree.filter {
+                    !$0.value.suffix(Self.unknown.utf8.count).elementsEqual(Self.unknown.utf8) || mayWrite(at: $0.key)
+                }
+            }
+            result["\(root == .library ? "library" : "shared folder") of \(replica.label)"] = agreed
             for zone in replica.engine.zones.values where zone.row.kind == .share && zone.row.root == root {
-                let mount = RecordID(zone: zone.id, name: .zoneRoot)
-                guard
-                    let path = try? replica.store.read({ db in
-                        try db.basePath(of: mount, top: [replica.engine.top(root)])
-                    })
-                else { continue }
-                let prefix = "\(path)/"
-                let inside = tree.filter { $0.key.hasPrefix(prefix) }
+                // What has ended is no matter of all, and what is selected shows elsewhere at its owner's.
+                if isWatching, zone.row.state != .active || (zone.row.isMine && !showsAsFolder(zone)) { continue }
+                guard let prefix = prefix(of: zone) else { continue }
+                let inside = tree.filter { $0.key.hasPrefix(prefix) && (!isWatching || isOf(zone, $0.key, root)) }
                 result["share \(zone.control.title)"] = Dictionary(
                     uniqueKeysWithValues: inside.map { (String($0.key.dropFirst(prefix.count)), $0.value) })
             }
         }
         return result
+    }
+
+    private static let unknown = " (not known)"
+
+    /// Where a share shows, with a slash; nil if it doesn't.
+    private func prefix(of zone: ZoneInfo) -> String? {
+        let mount = RecordID(zone: zone.id, name: .zoneRoot)
+        let path = try? replica.store.read { db in
+            try db.basePath(of: mount, top: [replica.engine.top(zone.row.root)])
+        }
+        return (path ?? nil).map { "\($0)/" }
+    }
+
+    /// Whether all of an own share shows below one folder: there is no photo of it anywhere else.
+    private func showsAsFolder(_ zone: ZoneInfo) -> Bool {
+        guard let prefix = prefix(of: zone) else { return false }
+        let rows = (try? replica.store.read { db in try db.base(in: zone.id) }) ?? []
+        return rows.allSatisfy { row in
+            guard row.kind == .file, row.id.zone == zone.id else { return true }
+            let path = try? replica.store.read { db in
+                try db.basePath(of: row.id, top: [replica.engine.top(zone.row.root)])
+            }
+            return (path ?? nil).map { "\($0)".hasPrefix(prefix) } ?? true
+        }
+    }
+
+    private func isOf(_ zone: ZoneInfo, _ text: String, _ root: RootKind) -> Bool {
+        guard let path = RelativePath(text) else { return false }
+        let id = try? replica.store.read { db in try db.base(at: path, root: root, top: replica.engine.top(root)) }
+        return (id ?? nil)?.zone == zone.id
+    }
+
+    private func mayWrite(at path: String) -> Bool {
+        let zone = replica.engine.zones.values.first { zone in
+            zone.row.root == .shared && zone.row.state == .active && (prefix(of: zone).map(path.hasPrefix) ?? false)
+        }
+        return zone?.mayAdd(replica.identity.account) ?? false
     }
 
     /// The user's files of a root, each photo with what is known of it.
@@ -95,8 +255,10 @@ final class EngineReplica: SimulatedReplica {
             guard let id = try db.base(at: path, root: root, top: engine.top(root)) else { return nil }
             return try engine.details(of: id, db)
         }
-        guard let found else { return " (not known)" }
-        var result = found.isEmpty ? "" : " caption: \(found.caption) tags: \(found.tags.joined(separator: ","))"
+        guard let found else { return Self.unknown }
+        // The rating is each account's own.
+        let saysNothing = found.caption.isEmpty && found.tags.isEmpty
+        var result = saysNothing ? "" : " caption: \(found.caption) tags: \(found.tags.joined(separator: ","))"
         let disk = root == .library ? machine.library : machine.shared
         var hasSidecar = false
         for name in path.last.map(SidecarName.candidates) ?? [] {

@@ -5,7 +5,8 @@ import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
 
-/// Two accounts with two devices each and a shared folder that both may write.
+/// Two accounts with two devices each and a shared folder that both may write; or as many as a seed says, with more
+/// shares.
 enum EngineSimulationSetup {
     /// The accounts of machines that were made, so that a second device can join.
     private final class Accounts {
@@ -19,10 +20,78 @@ enum EngineSimulationSetup {
         var setup = SimulationSetup(
             machines: machines, healingRoundsMax: 60,
             makeReplica: { machine in try EngineReplica(replica(machine, accounts)) },
-            prepare: prepare, check: { checkNames($0) + checkDeletions($0) })
+            prepare: prepare, check: { checkNames($0) + checkDeletions($0, isBobWriter: true) })
         // An upload that a crash cut off from its record has taken its asset's name; that is seen by trying.
         setup.allowedViolations = [.publishedOver]
         return setup
+    }
+
+    /// Two to five accounts with one to three devices each, seven at most: first one of each.
+    static func population(seed: UInt64) -> [String] {
+        var random = SeededGenerator(seed: seed, part: "population")
+        let accounts = ["alice", "bob", "carol", "dave", "erin"].prefix([2, 2, 3, 3, 4, 5][random.below(6)])
+        var result = Array(accounts)
+        for account in accounts {
+            for number in 2..<(2 + [0, 0, 1, 1, 2][random.below(5)]) where result.count < 7 {
+                result.append("\(account)\(number)")
+            }
+        }
+        return result
+    }
+
+    /// A village of a seed, whose engines learn of changes from a watcher.
+    static func makeVillage(seed: UInt64) -> SimulationSetup {
+        let accounts = Accounts()
+        var setup = SimulationSetup(
+            machines: population(seed: seed), healingRoundsMax: 80,
+            makeReplica: { machine in
+                let replica = try replica(machine, accounts)
+                // So that real mass deletions are held back, too.
+                replica.tune = { $0.massDeletionCount = 6 }
+                return EngineReplica(replica, isWatching: true)
+            },
+            prepare: prepareVillage,
+            check: { checkNames($0) + checkSecrets($0) + checkDeletions($0, isBobWriter: false) })
+        setup.allowedViolations = [.publishedOver]
+        setup.makeForeignStorage = {
+            let other = SimulatedWorld(seed: seed)
+            let machine = other.addMachine("stranger")
+            _ = try Container.create(
+                mount: machine.world.mount, mode: .group, nowMilliseconds: machine.world.nowMilliseconds(),
+                randomBytes: machine.world.randomBytes)
+            return other.storage
+        }
+        return setup
+    }
+
+    private static func prepareVillage(_ simulation: Simulation) throws {
+        let first = simulation.machine(0)
+        for machine in simulation.world.machines where machine.account == machine.name {
+            try machine.library.write("Private/secret.jpg", "secret of \(machine.name)")
+        }
+        try first.library.write("Trip/IMG_0.jpg", "first")
+        try first.library.write("Trip/Sea/IMG_1.jpg", "second")
+        try first.library.write("IMG_2.jpg", "third")
+        try simulation.settle()
+        guard let trip = RelativePath("Trip"), simulation.ask(.share([trip], title: "Trip"), on: 0) == true else {
+            throw PreparationFailed("the share can't be made")
+        }
+        let grants: [(String, SimulationStep.Grant)] = [
+            ("bob", .readWrite), ("carol", .readOnly), ("dave", .contribute),
+        ]
+        for (account, grant) in grants {
+            guard let number = simulation.world.machines.firstIndex(where: { $0.name == account }) else { continue }
+            let isInvited = simulation.ask(.invite(share: "Trip", account: account, grant), on: 0)
+            guard isInvited == true, simulation.ask(.accept, on: number) == true else {
+                throw PreparationFailed("\(account) can't be invited")
+            }
+        }
+        try simulation.settle()
+        for replica in engines(simulation) where ["bob", "carol", "dave"].contains(replica.label) {
+            guard replica.tree(.shared).count == 2 else {
+                throw PreparationFailed("\(replica.machine.name) shows \(replica.tree(.shared).keys.sorted())")
+            }
+        }
     }
 
     private static func replica(_ machine: SimulatedMachine, _ accounts: Accounts) throws -> Replica {
@@ -64,22 +133,34 @@ enum EngineSimulationSetup {
 
     private static func prepare(_ simulation: Simulation) throws {
         let replicas = engines(simulation)
-        let (alice, bob) = (replicas[0], replicas[1])
+        let alice = replicas[0]
         try alice.machine.library.write("Trip/IMG_0.jpg", "first")
         try alice.machine.library.write("Trip/Sea/IMG_1.jpg", "second")
         try alice.machine.library.write("IMG_2.jpg", "private")
         try simulation.settle()
-        let made = alice.request(
-            .shareCreate(paths: [alice.path("Trip")], title: "Trip", publicPermission: "none", isSealed: true))
-        let invited = alice.request(.invite(share: "Trip", accounts: ["bob"], permission: "readWrite"))
-        let accepted = bob.request(.accept(link: made.values["link"] ?? ""))
-        for reply in [made, invited, accepted] where reply.code != 0 { throw PreparationFailed("\(reply)") }
+        guard let trip = RelativePath("Trip"), simulation.ask(.share([trip], title: "Trip"), on: 0) == true,
+            simulation.ask(.invite(share: "Trip", account: "bob", .readWrite), on: 0) == true,
+            simulation.ask(.accept, on: 1) == true
+        else { throw PreparationFailed("Trip can't be shared") }
         try simulation.settle()
         for replica in replicas where replica.label == "bob" {
             guard replica.tree(.shared).count == 2 else {
                 throw PreparationFailed("\(replica.machine.name) shows \(replica.tree(.shared).keys.sorted())")
             }
         }
+    }
+
+    /// What was never shared is on all machines of its account, and on no other.
+    private static func checkSecrets(_ simulation: Simulation) -> [String] {
+        var failures: [String] = []
+        for machine in simulation.world.machines {
+            let contents = [machine.library, machine.shared].flatMap { $0.tree().values }
+                .map { String(decoding: $0, as: UTF8.self) }.filter { $0.hasPrefix("secret of ") }
+            let wanted = "secret of \(machine.account)"
+            for content in contents where content != wanted { failures.append("\(machine.name) has a \(content)") }
+            if !contents.contains(wanted) { failures.append("\(machine.name) has no \(wanted)") }
+        }
+        return failures
     }
 
     /// Nothing but assets was published under a name that was taken.
@@ -89,18 +170,19 @@ enum EngineSimulationSetup {
     }
 
     /// P5, after all else held: what one machine's user deletes is gone everywhere, and stays so when all start anew.
-    private static func checkDeletions(_ simulation: Simulation) -> [String] {
+    private static func checkDeletions(_ simulation: Simulation, isBobWriter: Bool) -> [String] {
         guard simulation.failures.isEmpty else { return [] }
         var failures: [String] = []
         var deleted: [(group: String, path: String)] = []
         let alice = engines(simulation)[0]
         let bob = engines(simulation)[1]
         do {
-            if let path = alice.tree(.library).keys.sorted().first {
+            let shown = alice.tree(.library).keys.sorted()
+            if let path = shown.first(where: { !$0.hasPrefix("Private") }) {
                 try alice.machine.library.delete(path)
                 deleted.append(("library of alice", path))
             }
-            if let path = bob.tree(.shared).keys.sorted().last {
+            if isBobWriter, let path = bob.tree(.shared).keys.sorted().last {
                 try bob.machine.shared.delete(path)
                 deleted.append(("shared folder of bob", path))
             }

@@ -39,14 +39,14 @@ import Testing
         try #require(!target.corpus.isEmpty)
         for bytes in target.corpus { target.parse(bytes) }
         for number in 0..<Self.runs {
-            var random = SplitMix64(seed: UInt64(Self.firstSeed &+ number), part: name)
+            var random = SeededGenerator(seed: UInt64(Self.firstSeed &+ number), part: name)
             target.parse(Self.mutated(target.corpus, &random))
         }
     }
 
     // MARK: Mutations
 
-    private static func mutated(_ corpus: [[UInt8]], _ random: inout SplitMix64) -> [UInt8] {
+    private static func mutated(_ corpus: [[UInt8]], _ random: inout SeededGenerator) -> [UInt8] {
         func below(_ count: Int) -> Int { count <= 0 ? 0 : Int(random.next() % UInt64(count)) }
         var bytes = corpus[below(corpus.count)]
         let interesting: [UInt8] = [0x00, 0x01, 0x7f, 0x80, 0xff, 0x22, 0x5c, 0x7b, 0x5b, 0x0a, 0x2f, 0x2e]

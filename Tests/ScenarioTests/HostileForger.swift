@@ -24,12 +24,12 @@ final class Forger {
     var isSealed = true
     /// The control that its heads name.
     var control: ControlVersion?
-    private var random: SplitMix64
+    private var random: SeededGenerator
 
     /// - Parameter stranger: whether the keys of the zone are not known: an epoch of the forger's own takes their place.
     init(_ replica: Replica, zone: ZoneID, in village: Village, stranger: Bool = false, seed: UInt64 = 7) throws {
-        random = SplitMix64(seed: seed, part: "forger")
-        var random = SplitMix64(seed: seed, part: "forger replica")
+        random = SeededGenerator(seed: seed, part: "forger")
+        var random = SeededGenerator(seed: seed, part: "forger replica")
         identity = try replica.identity.withNewReplica { random.bytes($0) }
         mount = SimulatedMount(client: "forger \(seed)", storage: village.world.storage)
         folder = ZoneFolder(zone: zone, mount: mount, accounts: AccountDirectory(mount: mount))

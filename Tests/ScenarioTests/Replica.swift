@@ -10,7 +10,7 @@ import ShoeboxWorld
 /// One account on one simulated machine, driven through the whole engine.
 final class Replica {
     let machine: SimulatedMachine
-    let store: Store
+    private(set) var store: Store
     private(set) var identity: Identity
     private(set) var engine: Engine
     let label: String
@@ -53,10 +53,16 @@ final class Replica {
         hook()
     }
 
+    /// Ends the process and starts another one on another state directory.
+    func restart(store: Store, identity: Identity) throws {
+        (self.store, self.identity) = (store, identity)
+        try restart()
+    }
+
     func setUp() throws { try engine.setUp(host: machine.name) }
 
     @discardableResult
-    func round() throws -> RoundOutcome { try engine.round(.all) }
+    func round(_ extent: Engine.ScanExtent = .all) throws -> RoundOutcome { try engine.round(extent) }
 
     @discardableResult
     func request(_ request: Request) -> Reply { engine.perform(request) }

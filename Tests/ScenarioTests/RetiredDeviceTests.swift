@@ -216,7 +216,7 @@ struct RetiredDeviceTests {
 
 /// A source of bytes for what is forged.
 private final class Source {
-    private var random: SplitMix64
-    init(_ seed: UInt64) { random = SplitMix64(seed: seed, part: "source") }
+    private var random: SeededGenerator
+    init(_ seed: UInt64) { random = SeededGenerator(seed: seed, part: "source") }
     func bytes(_ count: Int) -> [UInt8] { random.bytes(count) }
 }

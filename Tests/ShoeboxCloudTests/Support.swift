@@ -1,4 +1,5 @@
 import ShoeboxModel
+import ShoeboxTestSupport
 import ShoeboxWorld
 import Synchronization
 
@@ -45,17 +46,11 @@ final class MemoryMount: Mount {
     func synchronize() throws(FileError) {}
 }
 
-/// Pseudo-random numbers from a seed (SplitMix64).
+/// The seeded numbers of all tests, with bytes that golden values were made from.
 struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    private var generator: SeededGenerator
+    init(_ seed: UInt64) { generator = SeededGenerator(seed: seed) }
+    mutating func next() -> UInt64 { generator.next() }
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 }
 

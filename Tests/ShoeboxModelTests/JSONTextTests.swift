@@ -1,4 +1,5 @@
 import ShoeboxModel
+import ShoeboxTestSupport
 import Testing
 
 struct JSONTextTests {
@@ -80,7 +81,7 @@ struct JSONTextTests {
 
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `no damage to a text traps, and what still parses is written stably`(seed: UInt64) throws {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var bytes = Array(
             #"{"caption":"Lac \u00e9té 😀","tags":["a","b\n"],"n":[-1.5e3,0,{}],"x":{"y":null,"z":true}}"#.utf8)
         for _ in 0..<Int.random(in: 1...6, using: &generator) {
@@ -138,17 +139,5 @@ struct JSONTextTests {
         #expect(object.keys == ["a", "c"])
         object["caf\u{E9}"] = 1
         #expect(object["cafe\u{301}"] == nil)
-    }
-}
-
-/// A small generator, the same on every run of a seed.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

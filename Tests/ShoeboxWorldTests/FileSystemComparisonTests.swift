@@ -9,7 +9,7 @@ import Testing
     func `random calls end alike, live and simulated`(seed: UInt64) throws {
         let live = try #require(FileSystemSubject.live.first).make()
         let simulated = try FileSystemSubject.simulated.make()
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         for step in 0..<150 {
             let call = try Call(&random)
             let (expected, found) = (call.outcome(on: live), call.outcome(on: simulated))
@@ -37,7 +37,7 @@ import Testing
         let mode: RenameMode
         let number: Int
 
-        init(_ random: inout SplitMix64) throws {
+        init(_ random: inout SeededGenerator) throws {
             func place() throws -> RelativePath {
                 let names = ["a", "b", "c"]
                 return try path((0...random.below(3)).map { _ in names[random.below(3)] }.joined(separator: "/"))

@@ -190,8 +190,27 @@ private final class UnionReplica: SimulatedReplica {
         let failures = Simulation.shrunkFailures(of: script, setup: setup(.losesFiles))
         #expect(failures.first?.hasPrefix("lost: content") == true)
         let lines = try #require(failures.last).split(separator: "\n")
-        #expect(lines.first == "with seed \(script.seed)")
-        #expect(lines.count <= 4)
+        #expect(lines.prefix(2) == ["with SimulationScript(", "    seed: \(script.seed),"])
+        #expect(lines.count <= 7)
+    }
+
+    @Test func `a step is printed as the Swift that makes it`() {
+        let steps: [(SimulationStep, String)] = [
+            (
+                .user(machine: 0, root: .shared, .overwrite(file: 3, .replacing, bytes: 9)),
+                ".user(machine: 0, root: .shared, .overwrite(file: 3, .replacing, bytes: 9))"
+            ),
+            (
+                .fault(machine: 2, .next("rename", .failAfter(.inputOutput))),
+                ".fault(machine: 2, .next(\"rename\", .failAfter(FileError.Code(rawValue: \"inputOutput\"))))"
+            ),
+            (.fault(machine: 1, .room(.library, bytes: 4)), ".fault(machine: 1, .room(.library, bytes: Optional(4)))"),
+            (
+                .command(machine: 1, root: .library, .invite(share: 1, account: 2, .readOnly)),
+                ".command(machine: 1, root: .library, .invite(share: 1, account: 2, .readOnly))"
+            ),
+        ]
+        for (step, text) in steps { #expect(step.swiftText == text) }
     }
 
     @Test func `an engine that breaks the mount's contract is found, unless that is allowed`() {
@@ -230,9 +249,17 @@ private final class UnionReplica: SimulatedReplica {
         var script = SimulationScript(seed: 5, machines: 3, steps: 60, profile: .calm)
         script.steps.insert(culprits[0], at: 17)
         script.steps.insert(culprits[1], at: 44)
-        let small = shrink(script) { candidate in culprits.allSatisfy(candidate.steps.contains) }
-        #expect(small.steps == culprits)
-        #expect(small.description == "seed 5\n0: \(culprits[0])\n1: \(culprits[1])")
+        script.steps = shrink(script.steps) { candidate in culprits.allSatisfy(candidate.contains) }
+        #expect(script.steps == culprits)
+        #expect(
+            script.description == """
+                SimulationScript(
+                    seed: 5,
+                    steps: [
+                        .fault(machine: 1, .kill),
+                        .fault(machine: 2, .unmountContainer),
+                    ])
+                """)
     }
 
     @Test func `tree differences name what is missing, unexpected and other`() {

@@ -1,0 +1,176 @@
+import ShoeboxModel
+
+/// What people ask of the engines, and what must hold whatever they ask.
+extension Simulation {
+    /// Gives a command on a machine, as a step does; returns whether it was done, nil if the process died over it.
+    @discardableResult
+    public func ask(_ request: SimulationRequest, on number: Int) -> Bool? {
+        let machine = machine(number)
+        let done = replicas[index(number)].perform(request)
+        guard done != false else { return done }
+        let isUsed =
+            switch request {
+            case .undo, .restoreTrash, .restoreVersion: true
+            default: false
+            }
+        if isUsed { bringsBack = true }
+        if done == true, let objection = shares.objection(to: request, of: machine.account) {
+            failures.append("step \(stepNumber): permission exceeded: \(objection)")
+        }
+        shares.note(request, isCertain: done == true, machine: machine, step: stepNumber)
+        switch request {
+        case .tag(let root, let path, let words):
+            pairs.append(words)
+            if done == true {
+                for word in words { users.noteCommand(.tag, word, machine, root, path, step: stepNumber) }
+            }
+        case .caption(let root, let path, let word):
+            if done == true { users.noteCommand(.caption, word, machine, root, path, step: stepNumber) }
+        default: break
+        }
+        return done
+    }
+
+    /// Fills in what a command's picks stand for now; nil if there is nothing to pick.
+    func request(
+        for command: SimulationStep.Command, _ machine: SimulatedMachine, _ root: SimulationStep.Root
+    ) -> SimulationRequest? {
+        let own = shares.shares.filter { $0.owner == machine.account && !shares.stopped.contains($0.title) }
+        func share(_ pick: Int) -> String? {
+            let some = pick % 8 == 0 || own.isEmpty ? shares.shares : own
+            return some.isEmpty ? nil : some[pick / 8 % some.count].title
+        }
+        func account(_ pick: Int) -> String? {
+            let others = Set(world.machines.map(\.account)).subtracting([machine.account]).sorted()
+            return others.isEmpty ? nil : others[pick % others.count]
+        }
+        let library = Places(machine.library, .library)
+        let disk = root == .library ? machine.library : machine.shared
+        /// A photo in the folder that the command is about.
+        func photo(_ pick: Int) -> RelativePath? {
+            guard let path = Places(disk, root).file(pick) else { return nil }
+            users.touch(path, disk)
+            return path
+        }
+        switch command {
+        case .share(let folder): return library.subfolder(folder).map { .share([$0], title: shares.freshTitle) }
+        case .shareSelection(let file, let other):
+            guard let one = library.file(file), let two = library.file(other), one != two else { return nil }
+            return .share([one, two], title: shares.freshTitle)
+        case .invite(let share_, let account_, let grant):
+            guard let title = share(share_), let name = account(account_) else { return nil }
+            return .invite(share: title, account: name, grant)
+        case .permit(let share_, let account_, let grant):
+            guard let title = share(share_), let name = account(account_) else { return nil }
+            return .permit(share: title, account: name, grant)
+        case .revoke(let share_, let account_):
+            guard let title = share(share_), let name = account(account_) else { return nil }
+            return .revoke(share: title, account: name)
+        case .accept: return .accept
+        case .leave(let pick, let keepsCopy):
+            let others = shares.shares.filter { $0.owner != machine.account }
+            return others.isEmpty ? nil : .leave(share: others[pick % others.count].title, keepsCopy: keepsCopy)
+        case .stop(let pick): return share(pick).map { .stop(share: $0) }
+        case .add(let pick, let file):
+            guard let title = share(pick), let path = library.file(file) else { return nil }
+            users.touch(path, machine.library)
+            return .add(share: title, path)
+        case .remove(let pick, let file):
+            guard let title = share(pick), let path = library.file(file) else { return nil }
+            users.touch(path, machine.library)
+            return .remove(share: title, path)
+        case .tagTwice(let file): return photo(file).map { .tag(root, $0, [users.freshWord(), users.freshWord()]) }
+        case .rate(let file, let stars): return photo(file).map { .rate(root, $0, stars: stars) }
+        case .caption(let file): return photo(file).map { .caption(root, $0, users.freshWord()) }
+        case .undo: return .undo
+        case .restoreTrash: return .restoreTrash
+        case .restoreVersion(let file): return photo(file).map { .restoreVersion(root, $0) }
+        }
+    }
+
+    // MARK: What must hold
+
+    /// Transactions show whole or not at all: of tags that were given in one, a machine's sidecars say all or none.
+    func checkTransactions(on machine: SimulatedMachine) {
+        guard !pairs.isEmpty else { return }
+        for disk in [machine.library, machine.shared] {
+            // What users see of a photo; each tag has a file of its own.
+            for (path, bytes) in disk.tree(without: ".") where path.hasSuffix(".json") {
+                guard let text = String(validating: bytes, as: UTF8.self) else { continue }
+                for words in pairs {
+                    let found = words.filter { text.contains("\"\($0)\"") }
+                    guard !found.isEmpty, found.count < words.count else { continue }
+                    let line = "half a transaction on \(machine.name): \(found) of \(words) in \(disk.name)/\(path)"
+                    if !failures.contains(where: { $0.hasSuffix(line) }) {
+                        failures.append("step \(stepNumber): \(line)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nobody has what was never theirs to see, and nothing counts that nobody was permitted to write.
+    func checkPermissions() {
+        var places: [(machine: SimulatedMachine, numbers: Set<Int>)] = []
+        for machine in world.machines {
+            let files = [machine.library, machine.shared].flatMap { Array($0.tree().values) }
+            places.append((machine, ledger.found(in: files)))
+        }
+        for (machine, numbers) in places {
+            for number in numbers.sorted() {
+                let entry = ledger.entries[number]
+                let author = SimulatedMachine.account(of: entry.machine)
+                guard author != machine.account else { continue }
+                if !shares.circle(of: author).contains(machine.account) {
+                    failures.append("permission exceeded: \(machine.name) has \(entry) of nobody it shares with")
+                }
+                if entry.path.names.first?.description == Places.untouched, entry.root == "library" {
+                    failures.append("permission exceeded: \(machine.name) has \(entry), which was never shared")
+                }
+                guard !storageWasRestored, entry.kind == .content, entry.touches == 0 else { continue }
+                if entry.root == "shared", let share = shares.share(at: entry.path),
+                    shares.couldNotWrite(author, in: share.title, at: entry.step)
+                {
+                    failures.append("permission exceeded: \(machine.name) shows \(entry), which was not permitted")
+                }
+                if shares.wasOut(machine.account, before: entry.step, by: entry.machine) {
+                    failures.append("permission exceeded: \(machine.name) has \(entry), written after its removal")
+                }
+            }
+        }
+    }
+
+    /// What one user made, and one who was shown it deleted, and nobody else ever touched, is gone for everybody.
+    func checkDeleted() {
+        guard !bringsBack, !storageWasRestored, !stateWasLost else { return }
+        let deleted = ledger.entries.filter { entry in
+            entry.isNewFile && entry.touches == 1 && entry.deletedInStep != nil && entry.root == "library"
+        }
+        guard !deleted.isEmpty else { return }
+        for machine in world.machines {
+            for disk in [machine.library, machine.shared] {
+                let numbers = ledger.found(in: disk.tree(without: ".shoebox").values)
+                for entry in deleted where numbers.contains(entry.number) {
+                    // Somebody else's library may have a copy that was kept at the end of a share.
+                    let author = SimulatedMachine.account(of: entry.deletedOn ?? "")
+                    guard disk.name == "shared" || machine.account == author else { continue }
+                    failures.append("deleted and back on \(machine.name): \(entry)")
+                }
+            }
+        }
+    }
+
+    /// Nothing was written into a directory that was in the place of a root, or into another container.
+    func checkForeignPlaces() {
+        for machine in world.machines where !markersCopied.contains(machine.name) {
+            for disk in [machine.library, machine.shared] where !disk.replacementTree.isEmpty {
+                failures.append(
+                    "wrote into another directory on \(machine.name): \(disk.replacementTree.keys.sorted())")
+            }
+        }
+        for (machine, storage, before) in foreignStorages {
+            let lines = treeDifference(storage.tree(), before)
+            if !lines.isEmpty { failures.append("wrote into another container on \(machine): \(lines)") }
+        }
+    }
+}

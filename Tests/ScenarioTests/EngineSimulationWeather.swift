@@ -1,0 +1,126 @@
+import ShoeboxTestSupport
+
+/// What fate and people do in a simulation of the whole engine: how likely each kind of step is.
+enum EngineWeather: String, CaseIterable {
+    // Two accounts with two devices each, that share one folder; each round looks at everything.
+    case calm, midRound, crashes, unmounts, staleness, clocks, lostEvents, errors, storms
+    // Two to five accounts with one to three devices each, whose engines are told by a watcher where to look.
+    /// People share, invite, remove and leave, and nothing goes wrong.
+    case sharing
+    /// As sharing, and processes and machines die at any call.
+    case sharingCrashes
+    /// State directories and the container are put back to backups, or lost.
+    case restores
+    /// Everything goes away, comes late, is another one, is full, or fails; nobody manages shares.
+    case mounts
+    /// All of it.
+    case everything
+
+    static let duets: [EngineWeather] = [
+        .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
+    ]
+    static let villages: [EngineWeather] = [.sharing, .sharingCrashes, .restores, .mounts, .everything]
+
+    var isVillage: Bool { Self.villages.contains(self) }
+
+    var profile: SimulationScript.Profile { isVillage ? villageProfile : duetProfile }
+
+    private var duetProfile: SimulationScript.Profile {
+        if self == .storms { return SimulationScript.Profile() }
+        var profile = SimulationScript.Profile.calm
+        if self == .calm { return profile }
+        profile.midRoundPercent = self == .midRound ? 25 : 0
+        // Six of seven faults are of kinds that are not allowed here, and become acts of users.
+        if self != .midRound { (profile.faultPercent, profile.syncPercent) = (60, 25) }
+        profile.allowsCrashes = self == .crashes
+        profile.allowsUnmounts = self == .unmounts
+        profile.allowsStaleness = self == .staleness
+        profile.allowsClockSteps = self == .clocks
+        profile.allowsLostEvents = self == .lostEvents
+        profile.allowsErrors = self == .errors
+        return profile
+    }
+
+    private var villageProfile: SimulationScript.Profile {
+        var profile = self == .sharing ? SimulationScript.Profile.calm : SimulationScript.Profile()
+        profile.allowsManyAtOnce = true
+        profile.syncPercent = 40
+        profile.sharedPercent = 35
+        switch self {
+        case .sharing: profile.commandPercent = 40
+        case .sharingCrashes:
+            profile.commandPercent = 40
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
+                \.allowsErrors,
+            ] { profile[keyPath: path] = false }
+        case .restores:
+            (profile.commandPercent, profile.faultPercent) = (20, 25)
+            (profile.allowsStateRestores, profile.allowsRestores) = (true, true)
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
+                \.allowsErrors,
+            ] { profile[keyPath: path] = false }
+        case .mounts:
+            (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (5, 25, 40)
+            profile.allowsCrashes = false
+        default:
+            (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (25, 20, 25)
+            (profile.allowsStateRestores, profile.allowsRestores) = (true, true)
+        }
+        return profile
+    }
+
+    /// The setup and the script of a seed.
+    func run(_ seed: UInt64) -> EngineRun {
+        let setup = isVillage ? EngineSimulationSetup.makeVillage(seed: seed) : EngineSimulationSetup.make()
+        let script = SimulationScript(
+            seed: seed, machines: setup.machines.count, steps: isVillage ? 80 : 60, profile: profile)
+        return EngineRun(script: script, isVillage: isVillage)
+    }
+}
+
+/// A script and the world in which it runs; its seed decides every byte.
+struct EngineRun {
+    var script: SimulationScript
+    var isVillage = true
+
+    private var setup: SimulationSetup {
+        isVillage ? EngineSimulationSetup.makeVillage(seed: script.seed) : EngineSimulationSetup.make()
+    }
+
+    /// What failed; empty if all is well.
+    var failures: [String] {
+        SeededWrapping.run(seed: script.seed) { Simulation.failures(of: script, setup: setup) }
+    }
+
+    /// What failed, and the shortest script found that fails.
+    func shrunkFailures(triesMax: Int) -> [String] {
+        let found = failures
+        guard !found.isEmpty else { return [] }
+        var small = self
+        small.script.steps = shrink(script.steps, triesMax: triesMax) { steps in
+            var shorter = self
+            shorter.script.steps = steps
+            return !shorter.failures.isEmpty
+        }
+        return small.failures + [
+            "as EngineRun(script: \(small.script), isVillage: \(isVillage))",
+            "on \(setup.machines.joined(separator: ", "))",
+        ]
+    }
+
+    /// Every call that the machines made while the script ran, with what came of it, and all that is in the container.
+    func trace() throws -> [String] {
+        try SeededWrapping.run(seed: script.seed) {
+            let simulation = try Simulation(seed: script.seed, setup: setup)
+            simulation.run(script.steps)
+            simulation.heal()
+            let calls = simulation.world.machines.flatMap { machine in
+                machine.faults.log.map { "\(machine.name) \($0)" }
+            }
+            let files = simulation.world.storage.tree().sorted { $0.key < $1.key }
+            return calls + files.map { "\($0.key): \($0.value)" }
+        }
+    }
+}
