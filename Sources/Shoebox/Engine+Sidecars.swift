@@ -5,6 +5,8 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 extension Engine {
     /// How long the states that sidecars were written from are kept, milliseconds: 30 days.
     private var sidecarStateMilliseconds: UInt64 { 30 * 86_400_000 }
@@ -149,28 +151,37 @@ extension Engine {
         let id = row.id
         let rev = document.record == id.name ? document.rev : nil
         let zone = zones[id.zone]
-        var count = 0
-        var isRefused = false
-        try store.write { db in
+        func edits(_ db: Database) throws -> (all: [SidecarEdit], permitted: [SidecarEdit]) {
             let current = try details(of: id, db).sidecar
             let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields)
-            let edits = sidecarEdits(file: document.fields, shown: shown, current: current)
-            let permitted = try edits.filter { try may($0.action, id, db) }
+            let all = sidecarEdits(file: document.fields, shown: shown, current: current)
+            return (all, try all.filter { try may($0.action, id, db) })
+        }
+        let asked = try store.read { db in try edits(db) }
+        let isRefused = asked.permitted.count < asked.all.count
+        // What does not count is not lost: the file goes to the trash before anything is noted, and another is written.
+        if isRefused, try !putAway(entry, of: row) { return 0 }
+        var count = 0
+        try store.write { db in
+            let permitted = try edits(db).permitted
             if !permitted.isEmpty {
                 var writer = try HistoryWriter(db, engine: self, author: author)
                 try apply(permitted.filter(\.isAcceptable), to: id, writer: &writer)
                 try writer.finish()
                 count = writer.count
             }
-            isRefused = permitted.count < edits.count
-            try db.setSidecar(SidecarRow(id: id, name: entry.name, stamp: entry.stamp, rev: rev ?? ""))
+            if isRefused {
+                try db.removeSidecar(id)
+            } else {
+                try db.setSidecar(SidecarRow(id: id, name: entry.name, stamp: entry.stamp, rev: rev ?? ""))
+            }
             // What the file says and what the record says may differ now: it is written again if so.
             try db.markDirty(id)
         }
         if isRefused {
             try report(
                 "readOnly", path: path, zone: id.zone,
-                "'\(path)' was edited in '\(zone?.control.title ?? "")', \(permissionText(id.zone)); the sidecar is written again as it was.",
+                "'\(path)' was edited in '\(zone?.control.title ?? "")', \(permissionText(id.zone)); the sidecar is written again as it was, yours is in the trash.",
                 "Ask the owner for 'readWrite' to change what the others see of these photos.")
         }
         if document.fields.rating.map({ !(0...5).contains($0) }) == true {
@@ -181,6 +192,21 @@ extension Engine {
             try clearProblem("sidecarValue", path: path)
         }
         return count
+    }
+
+    /// Moves an edited sidecar to the trash; false if that could not be done now, and is to be tried again.
+    private func putAway(_ entry: DirectoryEntry, of row: BaseRow) throws -> Bool {
+        guard let directory = try store.read({ db in try db.basePath(of: row.parent, top: [top(row.root)]) }) else {
+            return false
+        }
+        let path = directory.appending(entry.name)
+        switch makeApplier(row.root).trash(path, expecting: entry.stamp, record: row.id) {
+        case .done: return true
+        case .stale(let reason): log("'\(display(path, row.root))' was not put away: \(reason)")
+        case .failed(let error): try reportUnwritten(path, root: row.root, error)
+        }
+        later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds() + settings.settleMilliseconds
+        return false
     }
 
     private static func fields(_ data: Data) -> SidecarFields? {

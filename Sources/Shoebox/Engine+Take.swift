@@ -346,8 +346,13 @@ private struct LocalTaker {
     /// Forgets what the folder of a zone showed, as it is gone as a whole. Bytes that were nowhere else went with it.
     private mutating func forgetShown(of zone: ZoneID) throws {
         for row in try db.base(in: zone) where row.root == root {
-            if row.kind == .file, let record = try db.record(row.id), record.isLive, !record.isLocated {
-                try deleteRecord(row.id, context: row.vector)
+            if row.kind == .file {
+                // An edit whose bytes went with the folder, and were never published, gives way to the content before it;
+                // what has none is gone.
+                try db.refuseUnpublishedContent(of: row.id)
+                if let record = try db.record(row.id), record.isLive, !record.isLocated {
+                    try deleteRecord(row.id, context: row.vector)
+                }
             }
             try db.removeBase(row.id)
             try db.removeSidecar(row.id)

@@ -179,6 +179,9 @@ extension Engine {
         case nothing(String)
     }
 
+    /// What people make and change.
+    private static let undoable: Set<RecordType> = [.photo, .file, .folder, .tag, .photoTag, .rating, .comment]
+
     /// Takes back what a transaction of the history changed, as far as nobody has changed it since.
     func undo(_ token: Int64) throws -> Reply {
         let stored = try store.read { db in
@@ -237,6 +240,12 @@ extension Engine {
 
     private func reversal(of stored: StoredChange, state: RecordState) throws -> Reversal {
         let change = stored.change
+        // What makes, moves and ends shares is taken back by what is meant for it, or not at all: half of it would leave
+        // the others with photos in folders that are nowhere.
+        guard Self.undoable.contains(change.type) else { return .nothing("it keeps where a share shows") }
+        guard change.movedFrom == nil, zones[stored.zone]?.row.rootRecord != change.record else {
+            return .nothing("a move between shares; use 'share add', 'share remove' or 'share stop'")
+        }
         switch change.action {
         case .moved: return .nothing("a move between shares; use 'share add' or 'share remove'")
         case .delete:

@@ -168,7 +168,7 @@ struct ControlFile {
             }
             wire.epoch = epoch.wire
             let info = wrapInfo(zone: wire.zone, account: identity.account, epoch: epoch)
-            for recipient in recipients {
+            for recipient in recipients.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 let (encapsulated, ciphertext) = try KeyWrap.wrap(key, for: recipient, info: info)
                 var wrapped = WireWrappedKey()
                 wrapped.encapsulated = Data(encapsulated)

@@ -144,7 +144,12 @@ extension Simulation {
     func checkDeleted() {
         guard !bringsBack, !storageWasRestored, !stateWasLost else { return }
         let deleted = ledger.entries.filter { entry in
-            entry.isNewFile && entry.touches == 1 && entry.deletedInStep != nil && entry.root == "library"
+            // The folder of an own share comes back with all that is in it: who wants it gone stops the share.
+            let wentWithShare =
+                entry.wentWithFolder
+                && shares.shares.contains { $0.owner == SimulatedMachine.account(of: entry.machine) && !$0.isSelection }
+            return entry.isNewFile && entry.touches == 1 && entry.deletedInStep != nil && entry.root == "library"
+                && !wentWithShare
         }
         guard !deleted.isEmpty else { return }
         for machine in world.machines {

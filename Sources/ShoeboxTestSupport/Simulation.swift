@@ -11,6 +11,8 @@ public struct SimulationSetup {
     public var prepare: (Simulation) throws -> Void
     /// What else must hold after healing: a line for each thing that doesn't.
     public var check: (Simulation) -> [String]
+    /// Told of each step as it begins, for looking into a failure.
+    public var narrate: (String) -> Void = { _ in }
     /// Time that passes before each round, and with each round of healing.
     public var roundMilliseconds: UInt64
     /// How many rounds healing may take.
@@ -124,6 +126,7 @@ public final class Simulation {
     private func take(_ step: SimulationStep) {
         // Time never stands quite still.
         world.clock.advance(milliseconds: 7)
+        setup.narrate("step \(stepNumber): \(step.swiftText)")
         switch step {
         case .user(let number, let root, let act):
             users.perform(act, on: machine(number), root, step: stepNumber)
@@ -271,6 +274,7 @@ public final class Simulation {
     /// Ends all faults, starts all replicas anew, and lets them sync until nothing is pending in two rounds of each.
     public func heal() {
         guard !replicas.isEmpty else { return }
+        setup.narrate("healing")
         world.heal()
         users.endAllWriting(on: world.machines, step: stepNumber)
         for number in replicas.indices {

@@ -41,6 +41,8 @@ public struct SimulationLedger: Sendable {
         public var deletedInStep: Int?
         /// See `deletedInStep`.
         public var deletedOn: String?
+        /// Whether it went with a whole folder, which may be that of a share: those come back.
+        public var wentWithFolder = false
         /// Whether it was given by a command, and not written into a file.
         public var isByCommand = false
         /// One line for people.
@@ -72,7 +74,8 @@ public struct SimulationLedger: Sendable {
 
     /// Notes what an act did to contents, from where each was shown on a machine before and after it.
     mutating func noteAct(
-        before: [Int: Set<String>], after: [Int: Set<String>], isDeletion: Bool, machine: String, step: Int
+        before: [Int: Set<String>], after: [Int: Set<String>], isDeletion: Bool, isOfFolder: Bool, machine: String,
+        step: Int
     ) {
         for (number, places) in before where entries.indices.contains(number) {
             let now = after[number] ?? []
@@ -81,6 +84,7 @@ public struct SimulationLedger: Sendable {
             guard isDeletion, now.isEmpty else { continue }
             entries[number].deletedInStep = step
             entries[number].deletedOn = machine
+            entries[number].wentWithFolder = isOfFolder
         }
     }
 

@@ -36,10 +36,13 @@ final class SimulationUsers: Sendable {
             case .delete, .deleteFolder, .deleteMany: true
             default: false
             }
+        var isOfFolder = false
+        if case .deleteFolder = act { isOfFolder = true }
         state.withLock { state in
             state.ledger.waive(before.subtracting(after), step: step)
             state.ledger.noteAct(
-                before: placesBefore, after: placesAfter, isDeletion: isDeletion, machine: machine.name, step: step)
+                before: placesBefore, after: placesAfter, isDeletion: isDeletion, isOfFolder: isOfFolder,
+                machine: machine.name, step: step)
         }
     }
 

@@ -86,7 +86,9 @@ import Testing
                 failed.append(seed)
                 say(weather, done, since: start, failed)
                 print("seed \(seed) of \(weather) fails:")
-                for line in run.shrunkFailures(triesMax: Int(number("SHOEBOX_TRIES") ?? 300)) { print("    \(line)") }
+                let tries = Int(number("SHOEBOX_TRIES") ?? 300)
+                let narrates = Self.environment["SHOEBOX_NARRATE"] != nil
+                for line in run.shrunkFailures(triesMax: tries, narrates: narrates) { print("    \(line)") }
                 if failed.count >= failuresMax { break }
             }
             say(weather, done, since: start, failed)

@@ -9,7 +9,9 @@ enum EngineWeather: String, CaseIterable {
     case sharing
     /// As sharing, and processes and machines die at any call.
     case sharingCrashes
-    /// State directories and the container are put back to backups, or lost.
+    /// State directories (with odd seeds) or the container (with even ones) are put back to backups, or lost. Not both: a
+    /// device whose state and whose container were both put back may give a number twice before a peer's head tells it
+    /// better; that is named as a fork.
     case restores
     /// Everything goes away, comes late, is another one, is full, or fails; nobody manages shares.
     case mounts
@@ -23,7 +25,7 @@ enum EngineWeather: String, CaseIterable {
 
     var isVillage: Bool { Self.villages.contains(self) }
 
-    var profile: SimulationScript.Profile { isVillage ? villageProfile : duetProfile }
+    func profile(_ seed: UInt64) -> SimulationScript.Profile { isVillage ? villageProfile(seed) : duetProfile }
 
     private var duetProfile: SimulationScript.Profile {
         if self == .storms { return SimulationScript.Profile() }
@@ -41,7 +43,7 @@ enum EngineWeather: String, CaseIterable {
         return profile
     }
 
-    private var villageProfile: SimulationScript.Profile {
+    private func villageProfile(_ seed: UInt64) -> SimulationScript.Profile {
         var profile = self == .sharing ? SimulationScript.Profile.calm : SimulationScript.Profile()
         profile.allowsManyAtOnce = true
         profile.syncPercent = 40
@@ -56,7 +58,7 @@ enum EngineWeather: String, CaseIterable {
             ] { profile[keyPath: path] = false }
         case .restores:
             (profile.commandPercent, profile.faultPercent) = (20, 25)
-            (profile.allowsStateRestores, profile.allowsRestores) = (true, true)
+            (profile.allowsStateRestores, profile.allowsRestores) = (seed % 2 == 1, seed % 2 == 0)
             for path in [
                 \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
                 \.allowsErrors,
@@ -66,7 +68,7 @@ enum EngineWeather: String, CaseIterable {
             profile.allowsCrashes = false
         default:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (25, 20, 25)
-            (profile.allowsStateRestores, profile.allowsRestores) = (true, true)
+            (profile.allowsStateRestores, profile.allowsRestores) = (seed % 2 == 1, seed % 2 == 0)
         }
         return profile
     }
@@ -75,7 +77,7 @@ enum EngineWeather: String, CaseIterable {
     func run(_ seed: UInt64) -> EngineRun {
         let setup = isVillage ? EngineSimulationSetup.makeVillage(seed: seed) : EngineSimulationSetup.make()
         let script = SimulationScript(
-            seed: seed, machines: setup.machines.count, steps: isVillage ? 80 : 60, profile: profile)
+            seed: seed, machines: setup.machines.count, steps: isVillage ? 80 : 60, profile: profile(seed))
         return EngineRun(script: script, isVillage: isVillage)
     }
 }
@@ -84,9 +86,19 @@ enum EngineWeather: String, CaseIterable {
 struct EngineRun {
     var script: SimulationScript
     var isVillage = true
+    /// Whether each step, and each line of the engines' logs, is printed.
+    var isNarrated = false
 
     private var setup: SimulationSetup {
-        isVillage ? EngineSimulationSetup.makeVillage(seed: script.seed) : EngineSimulationSetup.make()
+        var setup = isVillage ? EngineSimulationSetup.makeVillage(seed: script.seed) : EngineSimulationSetup.make()
+        guard isNarrated else { return setup }
+        setup.narrate = { print($0) }
+        setup.makeReplica = { [make = setup.makeReplica] machine in
+            let made = try make(machine)
+            (made as? EngineReplica)?.replica.narrate = { print("    \(machine.name): \($0)") }
+            return made
+        }
+        return setup
     }
 
     /// What failed; empty if all is well.
@@ -95,7 +107,7 @@ struct EngineRun {
     }
 
     /// What failed, and the shortest script found that fails.
-    func shrunkFailures(triesMax: Int) -> [String] {
+    func shrunkFailures(triesMax: Int, narrates: Bool = false) -> [String] {
         let found = failures
         guard !found.isEmpty else { return [] }
         var small = self
@@ -104,6 +116,7 @@ struct EngineRun {
             shorter.script.steps = steps
             return !shorter.failures.isEmpty
         }
+        small.isNarrated = narrates
         return small.failures + [
             "as EngineRun(script: \(small.script), isVillage: \(isVillage))",
             "on \(setup.machines.joined(separator: ", "))",

@@ -15,6 +15,8 @@ final class Replica {
     private(set) var engine: Engine
     let label: String
     private(set) var logLines: [String] = []
+    /// Told of each line of the log, too.
+    var narrate: ((String) -> Void)?
     /// Settings of a test's own, also after a restart.
     var tune: (inout EngineSettings) -> Void = { _ in } { didSet { tune(&engine.settings) } }
 
@@ -41,7 +43,10 @@ final class Replica {
     }
 
     private func hook() {
-        engine.log = { [unowned self] line in self.logLines.append(line) }
+        engine.log = { [unowned self] line in
+            self.logLines.append(line)
+            narrate?(line)
+        }
         engine.saveIdentity = { [unowned self] fresh in self.identity = fresh }
     }
 
