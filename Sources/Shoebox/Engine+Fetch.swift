@@ -101,7 +101,9 @@ extension Engine {
         if peers.count < 2 || !mentioned.isSubset(of: knownReplicas)
             || now >= (replicasListed[id] ?? 0) + replicaListMilliseconds || replicasListed[id] == nil
         {
-            for (replica, cursor) in try folder.replicas() where !knownReplicas.contains(replica) {
+            // In one order, so that a simulation repeats itself.
+            let found = try folder.replicas().sorted { "\($0.key)" < "\($1.key)" }
+            for (replica, cursor) in found where !knownReplicas.contains(replica) {
                 let isOwn = replica == self.replica
                 if isOwn, zones[id]?.row.last == .start { continue }
                 peers.append(PeerRow(replica: replica, cursor: Data(cursor.description.utf8)))
