@@ -102,7 +102,7 @@ extension Engine {
             || now >= (replicasListed[id] ?? 0) + replicaListMilliseconds || replicasListed[id] == nil
         {
             // In one order, so that a simulation repeats itself.
-            let found = try folder.replicas().sorted { "\($0.key)" < "\($1.key)" }
+            let found = try folder.replicas().sorted { $0.key < $1.key }
             for (replica, cursor) in found where !knownReplicas.contains(replica) {
                 let isOwn = replica == self.replica
                 if isOwn, zones[id]?.row.last == .start { continue }

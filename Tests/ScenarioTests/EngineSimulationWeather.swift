@@ -123,17 +123,11 @@ struct EngineRun {
         ]
     }
 
-    /// Every call that the machines made until all was healed; with what came of it and all that is in the container in
-    /// the end, if it is to be exact.
-    func trace(isExact: Bool) throws -> [String] {
+    /// Every call that the machines made until all was healed, with what came of it, and all that is in the container.
+    func trace() throws -> [String] {
         try SeededWrapping.run(seed: script.seed) {
             let simulation = try Simulation(seed: script.seed, setup: setup)
             simulation.run(script.steps)
-            guard isExact else {
-                return simulation.world.machines.flatMap { machine in
-                    machine.faults.log.map { "\(machine.name) \($0.part) \($0.name)" }
-                }
-            }
             simulation.heal()
             let calls = simulation.world.machines.flatMap { machine in
                 machine.faults.log.map { "\(machine.name) \($0)" }
