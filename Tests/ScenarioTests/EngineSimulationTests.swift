@@ -38,7 +38,7 @@ import Testing
             return []
         }
         for seed in 0..<3 as Range<UInt64> {
-            #expect(Simulation.failures(of: script(seed, .calm), setup: setup) == [])
+            #expect(Simulation.failures(of: EngineWeather.calm.run(seed).script, setup: setup) == [])
         }
         #expect(folded.values.contains { $0 > 1 }, "\(folded)")
     }
