@@ -187,6 +187,12 @@ struct RetiredDeviceTests {
             control, over: ControlVersion(version: row.controlVersion, hash: row.controlHash),
             consent: try TransferConsent(offer, of: zone, by: owner, identity: accomplice))
         try thief.appendHead()
+        // The accomplice, whose device is in good standing, builds on it.
+        let helper = try Forger(lost.party.bob, zone: zone, in: lost.village, seed: 9)
+        let handed = try #require(thief.control)
+        control.title = "ours"
+        try helper.publish(control, over: handed, lineage: [handed])
+        try helper.appendHead()
         lost.village.world.clock.advance(milliseconds: 10_500)
         try lost.meet(without: lost.phone)
         #expect(lost.party.alice.request(.shareTitle(share: "Summer", title: "Sommer")).code == 0)
