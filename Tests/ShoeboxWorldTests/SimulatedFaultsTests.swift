@@ -8,16 +8,17 @@ import Testing
 @Suite struct SimulatedFaultsTests {
     let machine = SimulatedWorld(seed: 1).addMachine("ann")
 
-    @Test func `calls are counted and logged over all parts`() throws {
+    @Test func `calls are counted and logged over all parts, with what came of them`() throws {
         let world = machine.world
         try world.library.makeDirectory(try path("d"))
         _ = try world.shared.list(.root)
         try world.mount.append(try mountPath("h"), [1])
+        #expect(code { _ = try world.library.list(try path("none")) } == .absent)
         #expect(
             machine.faults.log.map(\.description) == [
-                "0 library makeDirectory d", "1 shared list ", "2 mount append h",
+                "0 library makeDirectory d", "1 shared list : 0", "2 mount append h", "3 library list none: absent",
             ])
-        #expect(machine.faults.operationCount == 3)
+        #expect(machine.faults.operationCount == 4)
     }
 
     @Test func `a failing call does nothing, one that fails after has happened`() throws {
