@@ -67,7 +67,8 @@ extension Engine {
         return try askUnlessInvited(link)
     }
 
-    /// Accepts invitations that wait in the inbox, by the titles of their shares or the starts of their ids.
+    /// Accepts invitations that wait in the inbox, by the titles of their shares or the starts of their ids; what was
+    /// announced is joined by its link.
     func acceptInvitations(_ texts: [String]) throws -> Reply {
         _ = try openContainer()
         try readLettersNow()
@@ -75,7 +76,14 @@ extension Engine {
         var joined: [ZoneInfo] = []
         for row in rows {
             guard let id = row.zone, let sender = row.account else { continue }
+            // The letter names the account, no person does: so another one under a known name is refused.
             if let entry = try directory.account(sender) { try pin(entry, isNamed: false) }
+            if row.isAnnouncement {
+                let reply = try accept(link: row.link)
+                guard let zone = zones[id], zone.row.state == .active else { return reply }
+                joined.append(zone)
+                continue
+            }
             do { joined.append(try join(id, fingerprint: sender.fingerprint)) } catch let error as CloudError {
                 guard error.code == .notInvited else { throw error }
                 try store.write { db in try db.settleLetters("invitation", zone: id, .withdrawn) }
@@ -181,6 +189,7 @@ extension Engine {
             try db.setMetaText(withdrawalKey(id), nil)
             try db.setMetaText(askedKey(id), nil)
             try db.settleLetters("invitation", zone: id, .accepted)
+            try db.settleLetters(Letter.Kind.announced.rawValue, zone: id, .accepted)
             // What was put into the folder that became this share follows it only now.
             if root == .library, let placement = try placements(db).zones[id],
                 let folder = try db.state(of: placement.id)?[.photo]?.reference

@@ -20,6 +20,7 @@ extension Engine {
         let now = world.uptimeMilliseconds()
         guard inboxListed.map({ now >= $0 + inboxMilliseconds }) ?? true || !unseenLetters.isEmpty else { return }
         inboxListed = now
+        try announceShares()
         try readLetters()
         try joinAsked()
     }
@@ -117,9 +118,12 @@ extension Engine {
         var row = LetterRow(
             hash: received.hash, kind: letter.kind.rawValue, state: .done, zone: letter.zone,
             account: received.sender, label: letter.label, title: letter.title, permission: letter.permission,
-            generation: letter.generation, joinKey: letter.joinKey, written: received.wallMilliseconds)
+            generation: letter.generation, joinKey: letter.joinKey, written: received.wallMilliseconds,
+            link: letter.link)
         switch letter.kind {
         case .invitation: row.state = try takeInvitation(letter, from: received.sender)
+        case .announced: row.state = try takeAnnouncement(received)
+        case .withdrawn where letter.joinKey != nil: try forgetAnnouncement(received)
         case .withdrawn:
             try store.write { db in
                 try db.settleLetters("invitation", zone: letter.zone, account: received.sender, .withdrawn)
@@ -181,13 +185,16 @@ extension Engine {
 
     // MARK: Invitations
 
-    /// The invitations that wait, the newest of each share.
+    /// The invitations that wait, the newest of each share, and announcements of shares that there is no invitation to.
     func pendingInvitations(_ db: Database) throws -> [LetterRow] {
         var newest: [ZoneID: LetterRow] = [:]
         for row in try db.letters("invitation", .pending) {
             guard let zone = row.zone, zones[zone]?.row.state != .active else { continue }
             if let other = newest[zone], other.generation > row.generation { continue }
             newest[zone] = row
+        }
+        for row in try pendingAnnouncements(db) {
+            if let zone = row.zone, newest[zone] == nil { newest[zone] = row }
         }
         return newest.values.sorted { ($0.title, $0.hash) < ($1.title, $1.hash) }
     }
@@ -208,17 +215,26 @@ extension Engine {
         return row
     }
 
-    /// Declines invitations: their owners are told.
+    /// Declines invitations: their owners are told. What was announced to everybody is only hidden.
     func decline(_ texts: [String]) throws -> Reply {
         _ = try openContainer()
         try readLettersNow()
         let rows = try texts.map(pendingInvitation)
         for row in rows {
             guard let zone = row.zone, let owner = row.account else { continue }
+            guard !row.isAnnouncement else {
+                try store.write { db in try db.settleLetters(row.kind, zone: zone, .declined) }
+                continue
+            }
             try send(Letter(kind: .declined, zone: zone, generation: row.generation), to: owner)
             try store.write { db in try db.settleLetters("invitation", zone: zone, .declined) }
         }
-        return Reply(lines: rows.map { "Declined '\($0.title)' from \($0.label)." })
+        return Reply(
+            lines: rows.map { row in
+                row.isAnnouncement
+                    ? "'\(row.title)' from \(row.label) is listed no more."
+                    : "Declined '\(row.title)' from \(row.label)."
+            })
     }
 
     /// Looks into the inbox at once.

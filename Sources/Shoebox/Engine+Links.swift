@@ -119,7 +119,21 @@ extension Engine {
 
     /// Sets what people may do who come by the link. On: invitations that wait are dropped, who has accepted stays. Off:
     /// who came by the link loses access, who was invited stays. Each time it is turned on there is a new link.
-    func setPublic(_ zone: ZoneInfo, _ text: String, renews: Bool) throws -> Reply {
+    func setPublic(_ zone: ZoneInfo, _ text: String, renews: Bool, announces: Bool) throws -> Reply {
+        guard announces else { return try setPublic(zone, text, renews: renews) }
+        guard text != Permission.none.rawValue else {
+            throw RequestError(64, "A private share can't be announced.", "Leave out --announce, or make it public.")
+        }
+        // Before anything is changed.
+        if !renews, zone.control.publicLink != nil { _ = try announcedLink(zone) }
+        var reply = try setPublic(zone, text, renews: renews)
+        try noteAnnounced(zones[zone.id] ?? zone)
+        reply.lines.append("Every account of this container is told of it, and who comes later, too.")
+        reply.values["announced"] = "true"
+        return reply
+    }
+
+    private func setPublic(_ zone: ZoneInfo, _ text: String, renews: Bool) throws -> Reply {
         guard zone.row.state == .active, !zone.control.isStopped else { throw endedError(zone) }
         guard let permission = Permission(rawValue: text) else {
             throw RequestError(64, "'\(text)' is no permission.", "Use none, readOnly, contribute or readWrite.")
@@ -158,6 +172,8 @@ extension Engine {
         }
         if permission > .none, renews || isFirst { try keepLink(keys, of: zone.id) }
         if permission == .none { try keepLink(nil, of: zone.id) }
+        // So that what was announced is withdrawn with the next look at the letters.
+        inboxListed = nil
         pushSoon()
         return try publicReply(zones[zone.id] ?? fresh, losers: losers)
     }

@@ -63,8 +63,8 @@ extension Engine {
         case .ask(let link): try askToJoin(link: link)
         case .acceptInvitations(let names): try acceptInvitations(names)
         case .decline(let names): try decline(names)
-        case .setPublic(let share, let permission, let renews):
-            try setPublic(try zoneNamed(share, mine: true), permission, renews: renews)
+        case .setPublic(let share, let permission, let renews, let announces):
+            try setPublic(try zoneNamed(share, mine: true), permission, renews: renews, announces: announces)
         case .makeLink(let share, let permission, let expires, let count, let asks):
             try makeLink(
                 try zoneNamed(share, mine: true), permission: permission, expiresMilliseconds: expires, count: count,

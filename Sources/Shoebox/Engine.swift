@@ -96,6 +96,8 @@ public final class Engine {
     var inboxListed: UInt64?
     /// Letters that could not be read yet, and how often that was tried.
     var unseenLetters: [Digest32: Int] = [:]
+    /// Whom public shares were last announced to, so that everybody's turn comes.
+    var lastAnnouncedTo: [ZoneID: AccountID] = [:]
     /// When who joins a zone by its link was last listed (uptime).
     var joinsListed: [ZoneID: UInt64] = [:]
     /// Statements of joining that need not be read again.

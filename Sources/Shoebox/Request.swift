@@ -75,8 +75,9 @@ public enum Request: Sendable, Codable {
     case acceptInvitations(names: [String])
     /// Declines such invitations.
     case decline(names: [String])
-    /// Sets what people may do who come by the link; with a new link where that is asked for.
-    case setPublic(share: String, permission: String, renews: Bool)
+    /// Sets what people may do who come by the link; with a new link where that is asked for. Every account of the
+    /// container may be told of the link.
+    case setPublic(share: String, permission: String, renews: Bool, announces: Bool = false)
     /// Makes a link that asks for admission: until a time (milliseconds since 1970, 0 for ever), for so many accounts (0
     /// for any number), or with a person who decides.
     case makeLink(share: String, permission: String, expiresMilliseconds: UInt64, count: UInt64, asks: Bool)

@@ -84,6 +84,11 @@ public final class AccountDirectory: Sendable {
         return result
     }
 
+    /// The ids of which there are folders, sorted; whether there is an account in each is not looked at.
+    public func ids() throws(CloudError) -> [AccountID] {
+        try access.list(MountPath.of("accounts")).compactMap { Digest32(hex: $0).map(AccountID.init) }.sorted()
+    }
+
     /// Publishes the account's statements that this device knows; repeating it is fine.
     public func publish(_ identity: Identity) throws(CloudError) {
         let there = Set(try access.list(MountPath.of("accounts", identity.account.description)))

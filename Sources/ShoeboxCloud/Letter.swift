@@ -12,8 +12,10 @@ public struct Letter: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// The recipient is invited to the zone.
         case invitation
-        /// An invitation holds no more.
+        /// An invitation, or the announcement of the link that it names, holds no more.
         case withdrawn
+        /// The zone is public, and whoever wants may join it by the link.
+        case announced
         /// The sender does not want an invitation.
         case declined
         /// The sender asks to be let into the zone.
@@ -30,15 +32,16 @@ public struct Letter: Hashable, Sendable {
     public var kind: Kind
     /// The zone that it is about.
     public var zone: ZoneID
-    /// Of an invitation: the share's title.
+    /// Of an invitation or an announcement: the share's title.
     public var title: String
     /// The sender's label, for people.
     public var label: String
-    /// Of an invitation or a request: what the recipient, or the sender, may do then.
+    /// Of an invitation, an announcement or a request: what the recipient, or the sender, may do then.
     public var permission: Permission
     /// Of the invitation that is meant.
     public var generation: UInt64
-    /// Of a request that came by a link: the link's public key, and its signature over zone and account.
+    /// Of a request that came by a link: the link's public key, and its signature over zone and account. Of an
+    /// announcement, and where one is withdrawn: the key alone.
     public var joinKey: Digest32?
     /// See `joinKey`.
     public var joinSignature: [UInt8]
@@ -48,8 +51,10 @@ public struct Letter: Hashable, Sendable {
     public var offer: [UInt8] = []
     /// Of a consent: the signature that the hand-over carries, by the device that signed the letter.
     public var consent: [UInt8] = []
+    /// Of an announcement: the share's link, with its secret.
+    public var link = ""
 
-    /// The most bytes of a title or a label.
+    /// The most bytes of a title, a label or a link.
     static let textBytesMax = 400
 
     /// A letter from its parts.
@@ -145,6 +150,7 @@ public struct Inbox: Sendable {
         body.offer = Data(letter.offer)
         if let replaces = letter.replaces { body.replaces = replaces.digest.wireBytes }
         body.consent = Data(letter.consent)
+        body.link = letter.link
         let signed = try SignedFile.encode(
             .letter, header: serialize(header), body: serialize(body), signingKey: identity.signingKey)
         let (encapsulated, ciphertext) = try KeyWrap.wrap(signed, for: recipient.agreementKey, info: info)
@@ -199,7 +205,8 @@ public struct Inbox: Sendable {
         guard !known.isRetired else { throw .damaged("A letter is signed by a device that was retired.") }
         guard let kind = Letter.Kind(rawValue: header.kind), let permission = Permission(rawValue: body.permission),
             body.title.utf8.count <= Letter.textBytesMax, body.label.utf8.count <= Letter.textBytesMax,
-            body.joinSignature.count <= 64, body.offer.count <= 16, body.consent.count <= 64
+            body.joinSignature.count <= 64, body.offer.count <= 16, body.consent.count <= 64,
+            body.link.utf8.count <= Letter.textBytesMax
         else { throw .damaged("A letter has a field that is not valid.") }
         var letter = Letter(
             kind: kind, zone: ZoneID(try digest(header.zone, "letter.zone")), title: body.title, label: entry.label,
@@ -207,7 +214,7 @@ public struct Inbox: Sendable {
             joinKey: body.joinKey.isEmpty ? nil : try digest(body.joinKey, "letter.join_key"),
             joinSignature: Array(body.joinSignature))
         letter.replaces = body.replaces.isEmpty ? nil : ZoneID(try digest(body.replaces, "letter.replaces"))
-        (letter.offer, letter.consent) = (Array(body.offer), Array(body.consent))
+        (letter.offer, letter.consent, letter.link) = (Array(body.offer), Array(body.consent), body.link)
         return ReceivedLetter(
             letter: letter, sender: sender, device: device, hash: hash, wallMilliseconds: header.wallMilliseconds)
     }

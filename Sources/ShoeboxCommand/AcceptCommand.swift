@@ -13,6 +13,8 @@ struct AcceptCommand: ToolCommand {
               shoebox accept 'shoebox://…'
               shoebox accept summer.shoebox-invitation
               shoebox accept --all-pending
+
+            '--list' also names public shares that were announced to everybody; '--all-pending' leaves them alone.
             """)
 
     @Argument(help: "A waiting invitation's title or id, a link, or an invitation file.") var invitation: [String] = []
@@ -39,6 +41,7 @@ struct AcceptCommand: ToolCommand {
                     ? ["no invitation had arrived at the last look at the cloud folder; 'shoebox sync' looks again"]
                     : waiting.map {
                         "\($0.zone.prefix(12))  \($0.title)  from \($0.label) (\($0.fingerprint))  \($0.permission.rawValue)"
+                            + ($0.isAnnouncement ? "  public" : "")
                     })
             return 0
         }
@@ -63,7 +66,7 @@ struct AcceptCommand: ToolCommand {
 struct DeclineCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "decline",
-        abstract: "Decline invitations that wait; their owners are told.",
+        abstract: "Decline invitations that wait: their owners are told; what was announced is only hidden.",
         discussion: """
             Example:
               shoebox decline Summer

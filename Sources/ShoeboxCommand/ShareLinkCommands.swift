@@ -90,18 +90,26 @@ struct SharePublicCommand: ToolCommand {
         discussion: """
             Example:
               shoebox share public Summer readOnly
+              shoebox share public Summer readOnly --announce
               shoebox share public Summer none --dry-run
 
             Made public, invitations that wait are dropped, and whoever has accepted stays. Made private, who came by the
             link loses access, and whoever was invited stays. Each time it is made public there is a new link.
+            With --announce every account of the container is told of the link, also those that come later, and may join
+            with 'shoebox accept'; so does whoever makes an account there. That ends with the link.
             """)
 
     @Argument(help: "The share: its title or id.") var share: String
     @Argument(help: "What everybody with the link may do.") var permission: PublicArgument
     @Flag(help: "Make a new link: the former one admits nobody any more.") var newLink = false
+    @Flag(help: "Tell every account of the container, now and later.") var announce = false
     @Flag(help: "Only say what would happen.") var dryRun = false
     @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
     @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if announce, permission == .none { throw ValidationError("--announce goes with a share that is public.") }
+    }
 
     func execute(_ output: Output) throws -> Int32 {
         let installation = try installation()
@@ -113,6 +121,7 @@ struct SharePublicCommand: ToolCommand {
             permission == .none
             ? "'\(found.title)' becomes private: \(who)"
             : "'\(found.title)' becomes open to whoever has its link (\(permission.rawValue)): \(who)"
+                + (announce ? "; every account of the container is told of it" : "")
         if dryRun {
             output.result(
                 ["wouldDo": .string(what), "losesAccess": .array(losers.map(JSONValue.string))],
@@ -121,7 +130,8 @@ struct SharePublicCommand: ToolCommand {
         }
         guard yes || output.confirms("\(what). Go on?") else { return ExitCode.failed }
         return try submit(
-            .setPublic(share: found.id.description, permission: permission.rawValue, renews: newLink),
+            .setPublic(
+                share: found.id.description, permission: permission.rawValue, renews: newLink, announces: announce),
             to: installation, output)
     }
 }

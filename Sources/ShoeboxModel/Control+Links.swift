@@ -61,6 +61,13 @@ private func least(_ left: UInt64, _ right: UInt64) -> UInt64 {
     left == 0 ? right : right == 0 ? left : min(left, right)
 }
 
+extension Participant {
+    /// Whether somebody who is listed already may come by a public link: not who was put out.
+    func mayJoin(by joinKey: Digest32) -> Bool {
+        !takesPart && (hasLeft || (isPublic && self.joinKey != joinKey))
+    }
+}
+
 extension Control {
     /// The links that hold, by their keys.
     public var openLinks: [Digest32: JoinLink] { isStopped ? [:] : links.filter { !$0.value.isOff } }
@@ -93,13 +100,19 @@ extension Control {
             participants[account] = fresh
             return
         }
-        guard !known.takesPart, known.hasLeft || (known.isPublic && known.joinKey != joinKey) else { return }
+        guard known.mayJoin(by: joinKey) else { return }
         known.inviteAgain(permission, after: heads)
         known.label = label
         known.status = .accepted
         known.isPublic = true
         known.joinKey = joinKey
         participants[account] = known
+    }
+
+    /// Whether an account that takes no part may join by the public link.
+    public func admitsByLink(_ account: AccountID) -> Bool {
+        guard account != owner, let (key, _) = publicLink else { return false }
+        return participants[account]?.mayJoin(by: key) ?? true
     }
 
     /// Takes in what another control says of devices, keys and links.

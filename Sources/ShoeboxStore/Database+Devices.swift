@@ -29,6 +29,17 @@ extension Schema {
                     """)
         }
     }
+
+    /// The link of a public share that a letter announces; and letters by what they are about.
+    static func registerAnnouncements(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("announcements") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE letter ADD COLUMN link TEXT NOT NULL DEFAULT '';
+                    CREATE INDEX letterByZone ON letter (zone, account);
+                    """)
+        }
+    }
 }
 
 extension Database {

@@ -38,16 +38,18 @@ public struct LetterRow: Hashable, Sendable {
     public var permission: Permission
     /// Of the invitation.
     public var generation: UInt64
-    /// Of the link that a request came by.
+    /// Of the link that a request came by, or that is announced or withdrawn.
     public var joinKey: Digest32?
     /// When it was written, by the sender's clock, milliseconds since 1970.
     public var written: UInt64
+    /// Of an announcement: the link, with its secret.
+    public var link: String
 
     /// A row from its parts.
     public init(
         hash: Digest32, kind: String = "", state: State, zone: ZoneID? = nil, account: AccountID? = nil,
         label: String = "", title: String = "", permission: Permission = .none, generation: UInt64 = 0,
-        joinKey: Digest32? = nil, written: UInt64 = 0
+        joinKey: Digest32? = nil, written: UInt64 = 0, link: String = ""
     ) {
         self.hash = hash
         self.kind = kind
@@ -60,6 +62,7 @@ public struct LetterRow: Hashable, Sendable {
         self.generation = generation
         self.joinKey = joinKey
         self.written = written
+        self.link = link
     }
 
     init(_ row: Row) throws {
@@ -69,7 +72,7 @@ public struct LetterRow: Hashable, Sendable {
             zone: row.digest("zone").map(ZoneID.init), account: row.digest("account").map(AccountID.init),
             label: row["label"], title: row["title"], permission: Permission(rawValue: row["permission"]) ?? .none,
             generation: UInt64(bitPattern: row["generation"]), joinKey: row.digest("joinKey"),
-            written: UInt64(bitPattern: row["written"]))
+            written: UInt64(bitPattern: row["written"]), link: row["link"])
     }
 }
 
@@ -97,15 +100,31 @@ extension Database {
         try execute(
             sql: """
                 INSERT INTO letter (hash, kind, state, zone, account, label, title, permission, generation, joinKey,
-                    written, arrived)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    written, arrived, link)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (hash) DO UPDATE SET state = excluded.state
                 """,
             arguments: [
                 letter.hash.data, letter.kind, letter.state.rawValue, letter.zone?.data, letter.account?.data,
                 letter.label, letter.title, letter.permission.rawValue, Int64(bitPattern: letter.generation),
                 letter.joinKey?.data, Int64(bitPattern: letter.written), Int64(bitPattern: nowMilliseconds),
+                letter.link,
             ])
+    }
+
+    /// The letters of one sender about a zone and a link.
+    public func letters(about zone: ZoneID, joinKey: Digest32, from account: AccountID) throws -> [LetterRow] {
+        try Row.fetchAll(
+            self, sql: "SELECT * FROM letter WHERE zone = ? AND account = ? AND joinKey = ? ORDER BY written, hash",
+            arguments: [zone.data, account.data, joinKey.data]
+        ).map(LetterRow.init)
+    }
+
+    /// How many letters of a kind by one sender wait for a person.
+    public func pendingLetterCount(_ kind: String, from account: AccountID) throws -> Int {
+        try Int.fetchOne(
+            self, sql: "SELECT count(*) FROM letter WHERE kind = ? AND state = 'pending' AND account = ?",
+            arguments: [kind, account.data]) ?? 0
     }
 
     /// Says what became of a kind's letters about a zone, of one sender or all, that wait for a person.

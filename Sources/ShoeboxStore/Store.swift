@@ -68,6 +68,7 @@ enum Schema {
         migrator.registerMigration("dirtyByParent") { db in try db.execute(sql: dirtyByParent) }
         migrator.registerMigration("positions") { db in try db.execute(sql: positions) }
         migrator.registerMigration("snapshots") { db in try db.execute(sql: snapshots) }
+        registerAnnouncements(in: &migrator)
         return migrator
     }
 

@@ -17,18 +17,20 @@ public struct InvitationListing: Sendable {
         public var permission: Permission
         /// When it was written, by the other's clock, milliseconds since 1970.
         public var written: UInt64
+        /// Whether it was announced to every account of the container, and nobody was asked.
+        public var isAnnouncement = false
 
         /// As `--json` prints it.
         public var json: JSONObject {
             [
                 "id": .string(zone), "title": .string(title), "account": .string(label),
                 "fingerprint": .string(fingerprint), "permission": .string(permission.rawValue),
-                "written": StatusText.json(time: written),
+                "written": StatusText.json(time: written), "public": .bool(isAnnouncement),
             ]
         }
     }
 
-    /// Invitations to others' shares.
+    /// Invitations to others' shares, and public shares that were announced.
     public let invitations: [Entry]
     /// People who ask to be admitted to own shares.
     public let requests: [Entry]
@@ -44,7 +46,8 @@ public struct InvitationListing: Sendable {
                 try engine.pendingInvitations(db).map { row in
                     Entry(
                         zone: row.zone?.description ?? "", title: row.title, label: row.label,
-                        fingerprint: row.account?.fingerprint ?? "", permission: row.permission, written: row.written)
+                        fingerprint: row.account?.fingerprint ?? "", permission: row.permission, written: row.written,
+                        isAnnouncement: row.isAnnouncement)
                 },
                 try engine.pendingRequests(db).map { row in
                     let zone = row.zone.flatMap { engine.zones[$0] }

@@ -100,7 +100,8 @@ extension StatusReport {
         }
         for entry in invitations {
             result.append(
-                "invitation: '\(entry.title)' from \(entry.label) (\(entry.fingerprint)): shoebox accept \(entry.zone.prefix(12))"
+                (entry.isAnnouncement ? "public: " : "invitation: ")
+                    + "'\(entry.title)' from \(entry.label) (\(entry.fingerprint)): shoebox accept \(entry.zone.prefix(12))"
             )
         }
         for entry in requests {

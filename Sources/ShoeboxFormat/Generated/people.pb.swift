@@ -170,7 +170,7 @@ package nonisolated struct WireLetterHeader: Sendable {
 
   package var device: Data = Data()
 
-  /// invitation, withdrawn, declined, request, denied, consent, refusal
+  /// invitation, withdrawn, announced, declined, request, denied, consent, refusal
   package var kind: String = String()
 
   package var zone: Data = Data()
@@ -187,19 +187,19 @@ package nonisolated struct WireLetterBody: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// invitation: the share's
+  /// invitation, announced: the share's
   package var title: String = String()
 
   /// the sender's
   package var label: String = String()
 
-  /// invitation, request
+  /// invitation, announced, request
   package var permission: String = String()
 
   /// of the invitation that is meant
   package var generation: UInt64 = 0
 
-  /// request: of the link that it came by
+  /// request: of the link that it came by; announced: of the link; withdrawn: of the announced one
   package var joinKey: Data = Data()
 
   /// by that key, see Control.md
@@ -213,6 +213,9 @@ package nonisolated struct WireLetterBody: Sendable {
 
   /// consent: the signature, see Control.md
   package var consent: Data = Data()
+
+  /// announced: the link of the public share
+  package var link: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -570,7 +573,7 @@ nonisolated extension WireLetterHeader: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LetterBody"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}title\0\u{1}label\0\u{1}permission\0\u{1}generation\0\u{3}join_key\0\u{3}join_signature\0\u{1}offer\0\u{1}consent\0\u{1}replaces\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}title\0\u{1}label\0\u{1}permission\0\u{1}generation\0\u{3}join_key\0\u{3}join_signature\0\u{1}offer\0\u{1}consent\0\u{1}replaces\0\u{1}link\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -587,6 +590,7 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 7: try { try decoder.decodeSingularBytesField(value: &self.offer) }()
       case 8: try { try decoder.decodeSingularBytesField(value: &self.consent) }()
       case 9: try { try decoder.decodeSingularBytesField(value: &self.replaces) }()
+      case 10: try { try decoder.decodeSingularStringField(value: &self.link) }()
       default: break
       }
     }
@@ -620,6 +624,9 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.replaces.isEmpty {
       try visitor.visitSingularBytesField(value: self.replaces, fieldNumber: 9)
     }
+    if !self.link.isEmpty {
+      try visitor.visitSingularStringField(value: self.link, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -633,6 +640,7 @@ nonisolated extension WireLetterBody: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.offer != rhs.offer {return false}
     if lhs.replaces != rhs.replaces {return false}
     if lhs.consent != rhs.consent {return false}
+    if lhs.link != rhs.link {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
