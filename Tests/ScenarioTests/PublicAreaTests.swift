@@ -182,6 +182,25 @@ private struct Plaza {
         #expect(plaza.carol.request(.acceptInvitations(names: ["Summer"])).code == 10)
     }
 
+    @Test func `a share that was handed over is announced no more by who owned it, and may be by the new owner`() throws
+    {
+        let plaza = try Plaza()
+        #expect(plaza.bob.request(.acceptInvitations(names: ["Summer"])).code == 0)
+        for _ in 0..<2 { try plaza.village.meet() }
+        let offered = plaza.alice.request(.transfer(share: "Summer", account: "bob", stays: "readWrite"))
+        #expect(offered.code == 0, "\(offered)")
+        try plaza.village.meet()
+        #expect(plaza.bob.request(.transferAnswer(share: "Summer", accepts: true)).code == 0)
+        for _ in 0..<4 { try plaza.village.meet() }
+        #expect(try plaza.listed(plaza.carol).isEmpty)
+        let told = plaza.bob.request(
+            .setPublic(share: "Summer", permission: "readOnly", renews: false, announces: true))
+        #expect(told.code == 0, "\(told)")
+        for _ in 0..<2 { try plaza.village.meet() }
+        #expect(try plaza.listed(plaza.carol).map(\.label) == ["bob"])
+        #expect(plaza.carol.request(.acceptInvitations(names: ["Summer"])).code == 0)
+    }
+
     @Test func `an announcement by somebody who is not the share's owner is nothing`() throws {
         let plaza = try Plaza(announces: false)
         let (bob, carol) = (plaza.bob, plaza.carol)
