@@ -78,6 +78,7 @@ extension Engine {
     }
 
     private func announce(_ zone: ZoneInfo, to accounts: [AccountID]) throws {
+        // A link that this device does not know is announced by the one that made it.
         guard let (key, text) = try? announcedLink(zone), let link = zone.control.publicLink?.link else { return }
         let permission = min(link.permission, zone.control.publicPermission)
         var sent: [String: String] = [:]

@@ -65,7 +65,7 @@ extension Engine {
                     generation: person.generation)
                 if person.status == .pending {
                     try sendOnce(letter, to: person.account)
-                } else if person.status == .removed, !person.hasLeft, !person.hasDeclined, !person.isPublic {
+                } else if person.status == .removed, !person.hasLeft, !person.hasDeclined, person.joinKey == nil {
                     letter.kind = .withdrawn
                     try sendOnce(letter, to: person.account)
                 }

@@ -152,7 +152,11 @@ extension Engine {
         let isFirst = fresh.control.publicLink == nil
         try changeControl(of: fresh, newEpoch: permission == .none || renews) { control in
             let gone = Self.losers(of: control, publicPermission: permission, renews: renews)
-            for person in gone { control.participants[person.account]?.remove(at: positions[person.account] ?? [:]) }
+            for person in gone {
+                control.participants[person.account]?.remove(at: positions[person.account] ?? [:])
+                // Whose invitation is dropped because everybody may come was not put out, and may come by the link, too.
+                if permission > .none { control.participants[person.account]?.isPublic = true }
+            }
             if permission == .none || renews || isFirst {
                 for (key, link) in control.links where !link.isRequest { control.links[key] = link.turnedOff }
             }

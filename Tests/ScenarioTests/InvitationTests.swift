@@ -242,6 +242,30 @@ struct PublicLinkTests {
     }
 
     @Test(arguments: [true, false])
+    func `whose invitation was waiting when a share became public may come by its link, who was put out may not`(
+        isPutOut: Bool
+    ) throws {
+        let circle = try Circle()
+        _ = try circle.must(circle.alice, .invite(share: "Summer", accounts: ["bob"], permission: "readOnly"))
+        try circle.meet()
+        #expect(try circle.letters(circle.bob, "invitation").map(\.state) == [.pending])
+        if isPutOut { _ = try circle.must(circle.alice, .uninvite(share: "Summer", accounts: ["bob"])) }
+        let opened = try circle.must(circle.alice, .setPublic(share: "Summer", permission: "readOnly", renews: false))
+        let link = try #require(opened.values["link"])
+        try circle.meet()
+        #expect(try circle.letters(circle.bob, "invitation").map(\.state) == [.withdrawn])
+        _ = try circle.must(circle.bob, .accept(link: link), code: isPutOut ? 12 : 0)
+        try circle.meet()
+        #expect(circle.sees(circle.bob) == !isPutOut)
+        guard !isPutOut else { return }
+        // Who came by the link goes when that is closed.
+        _ = try circle.must(circle.alice, .setPublic(share: "Summer", permission: "none", renews: false))
+        try circle.alice.machine.library.write("Summer/later.jpg", "later")
+        try circle.meet()
+        #expect(!circle.sees(circle.bob, "later.jpg"))
+    }
+
+    @Test(arguments: [true, false])
     func `made private, who came by the link loses access and who was invited stays`(isSealed: Bool) throws {
         let circle = try Circle(isSealed: isSealed)
         _ = try circle.must(circle.alice, .invite(share: "Summer", accounts: ["bob"], permission: "readOnly"))

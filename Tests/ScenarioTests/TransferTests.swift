@@ -9,18 +9,20 @@ import Testing
 
 @testable import ShoeboxCloud
 
+/// The control of a zone as a replica has it.
+private func presentControl(_ replica: Replica, _ zone: ZoneID) throws -> Control {
+    let row = try #require(try replica.store.read { db in try db.zone(zone) })
+    return try ControlCoder.decode(Array(row.control))
+}
+
+/// Which version of it that is.
+private func version(_ replica: Replica, _ zone: ZoneID) throws -> ControlVersion {
+    let row = try #require(try replica.store.read { db in try db.zone(zone) })
+    return ControlVersion(version: row.controlVersion, hash: row.controlHash)
+}
+
 /// A share gets another owner, with the consent of both.
 @Suite struct TransferTests {
-    private func control(_ replica: Replica, _ zone: ZoneID) throws -> Control {
-        let row = try #require(try replica.store.read { db in try db.zone(zone) })
-        return try ControlCoder.decode(Array(row.control))
-    }
-
-    private func version(_ replica: Replica, _ zone: ZoneID) throws -> ControlVersion {
-        let row = try #require(try replica.store.read { db in try db.zone(zone) })
-        return ControlVersion(version: row.controlVersion, hash: row.controlHash)
-    }
-
     private func handOver(_ party: Party, stays: String = "readWrite") throws {
         let offered = party.alice.request(.transfer(share: "Summer", account: "bob", stays: stays))
         #expect(offered.code == 0, "\(offered)")
@@ -47,7 +49,7 @@ import Testing
         ]
         try handOver(party)
         for replica in [party.alice, party.bob, party.carol] {
-            let control = try control(replica, party.zone)
+            let control = try presentControl(replica, party.zone)
             #expect(control.owner == party.bob.identity.account && control.ownerLabel == "bob", "\(replica.label)")
             #expect(control.permission(of: party.alice.identity.account) == .readWrite)
             #expect(control.permission(of: party.carol.identity.account) == .readWrite)
@@ -77,7 +79,7 @@ import Testing
         #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["carol"])).code == ExitCode.notPermitted)
         #expect(party.bob.request(.permission(share: "Summer", account: "carol", permission: "readOnly")).code == 0)
         #expect(try party.village.settle())
-        #expect(try control(party.alice, party.zone).permission(of: party.carol.identity.account) == .readOnly)
+        #expect(try presentControl(party.alice, party.zone).permission(of: party.carol.identity.account) == .readOnly)
     }
 
     @Test func `who comes later, or comes back from nothing, finds the new owner by link and by invitation`() throws {
@@ -92,7 +94,7 @@ import Testing
         #expect(erin.request(.accept(link: try #require(again.values["link"]))).code == 0)
         #expect(try party.village.settle())
         for replica in [dave, erin] {
-            #expect(try control(replica, party.zone).owner == party.bob.identity.account)
+            #expect(try presentControl(replica, party.zone).owner == party.bob.identity.account)
             #expect(replica.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"])
         }
         var village = party.village
@@ -105,23 +107,23 @@ import Testing
         try village.meet()
         #expect(try village.settle())
         for replica in village.replicas {
-            #expect(try control(replica, party.zone).title == "Sommer", "\(replica.machine.name)")
+            #expect(try presentControl(replica, party.zone).title == "Sommer", "\(replica.machine.name)")
             #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems.map(\.message))")
         }
     }
 
     @Test func `an offer alone changes nothing; it may be declined, and withdrawn before it is accepted`() throws {
         let party = try Party(bob: "readOnly")
-        let before = try control(party.carol, party.zone)
+        let before = try presentControl(party.carol, party.zone)
         #expect(party.alice.request(.transfer(share: "Summer", account: "bob", stays: "admin")).code == 0)
         #expect(party.alice.request(.transfer(share: "Summer", account: "bob", stays: "admin")).code == 0)
         #expect(try party.village.settle())
-        #expect(try control(party.carol, party.zone).owner == before.owner)
+        #expect(try presentControl(party.carol, party.zone).owner == before.owner)
         #expect(party.carol.request(.transferAnswer(share: "Summer", accepts: true)).code == ExitCode.notFound)
         #expect(party.bob.request(.transferAnswer(share: "Summer", accepts: false)).code == 0)
         party.village.world.clock.advance(milliseconds: 11_000)
         #expect(try party.village.settle())
-        #expect(try control(party.carol, party.zone).offer == nil)
+        #expect(try presentControl(party.carol, party.zone).offer == nil)
         // Accepted, but the owner took the offer back before a device of theirs had read that.
         #expect(party.alice.request(.transfer(share: "Summer", account: "bob", stays: "readOnly")).code == 0)
         #expect(try party.village.settle())
@@ -134,7 +136,7 @@ import Testing
         party.village.world.clock.advance(milliseconds: 11_000)
         #expect(try party.village.settle())
         for replica in [party.alice, party.bob, party.carol] {
-            #expect(try control(replica, party.zone).owner == before.owner, "\(replica.label)")
+            #expect(try presentControl(replica, party.zone).owner == before.owner, "\(replica.label)")
             #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems.map(\.message))")
         }
         for name in ["carol", "nobody", "alice"] {
@@ -159,7 +161,7 @@ import Testing
         #expect(party.bob.request(.transferAnswer(share: "Summer", accepts: true)).code == 0)
         party.village.world.clock.advance(milliseconds: 11_000)
         try party.village.pass(12)
-        #expect(try control(party.carol, party.zone).owner == party.bob.identity.account)
+        #expect(try presentControl(party.carol, party.zone).owner == party.bob.identity.account)
         try party.bob.machine.shared.write("alice/Summer/new.jpg", "new owner")
         laptop.machine.mount.mount()
         #expect(try party.village.settle())
@@ -209,8 +211,8 @@ import Testing
         party.village.world.clock.advance(milliseconds: 11_000)
         #expect(try party.village.settle())
         for replica in [party.alice, party.bob, party.carol] {
-            #expect(try control(replica, party.zone).owner == party.alice.identity.account)
-            #expect(try control(replica, party.zone).permission(of: party.bob.identity.account) == .readOnly)
+            #expect(try presentControl(replica, party.zone).owner == party.alice.identity.account)
+            #expect(try presentControl(replica, party.zone).permission(of: party.bob.identity.account) == .readOnly)
             #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems.map(\.message))")
         }
         try party.expectGoesOn()
@@ -222,19 +224,9 @@ import Testing
 
 /// Hand-overs that nobody has agreed to.
 @Suite struct HostileTransferTests {
-    private func control(_ replica: Replica, _ zone: ZoneID) throws -> Control {
-        let row = try #require(try replica.store.read { db in try db.zone(zone) })
-        return try ControlCoder.decode(Array(row.control))
-    }
-
-    private func version(_ replica: Replica, _ zone: ZoneID) throws -> ControlVersion {
-        let row = try #require(try replica.store.read { db in try db.zone(zone) })
-        return ControlVersion(version: row.controlVersion, hash: row.controlHash)
-    }
-
     private func expectOwner(_ owner: Replica, _ party: Party, of replicas: [Replica]) throws {
         for replica in replicas {
-            #expect(try control(replica, party.zone).owner == owner.identity.account, "\(replica.label)")
+            #expect(try presentControl(replica, party.zone).owner == owner.identity.account, "\(replica.label)")
         }
     }
 
@@ -242,7 +234,7 @@ import Testing
         let party = try Party(bob: "readWrite", others: ["mallory"])
         #expect(party.alice.request(.transfer(share: "Summer", account: "carol", stays: "admin")).code == 0)
         #expect(try party.village.settle())
-        let known = try control(party.bob, party.zone)
+        let known = try presentControl(party.bob, party.zone)
         let offer = try #require(known.offer)
         let forger = try Forger(party.bob, zone: party.zone, in: party.village)
         let mallory = try Forger(
@@ -276,12 +268,12 @@ import Testing
         // The owner's next control is taken for valid.
         #expect(party.alice.request(.shareTitle(share: "Summer", title: "Sommer")).code == 0)
         #expect(try party.village.settle())
-        #expect(try control(party.carol, party.zone).title == "Sommer")
+        #expect(try presentControl(party.carol, party.zone).title == "Sommer")
     }
 
     @Test func `an owner makes nobody an owner who did not agree, and not by an old consent`() throws {
         let party = try Party(bob: "readWrite")
-        let known = try control(party.alice, party.zone)
+        let known = try presentControl(party.alice, party.zone)
         let forger = try Forger(party.alice, zone: party.zone, in: party.village)
         let other = try Party(bob: "readWrite", seed: 5)
         let offer = TransferOffer(
@@ -310,11 +302,11 @@ import Testing
 
     @Test func `what a former owner signs afterwards, over old controls, counts for nobody and is named`() throws {
         let party = try Party(bob: "readWrite", others: ["mallory"])
-        let (before, control) = (try version(party.alice, party.zone), try control(party.alice, party.zone))
+        let (before, control) = (try version(party.alice, party.zone), try presentControl(party.alice, party.zone))
         let keyring = try #require(try party.alice.store.read { db in try db.zone(party.zone) }).keyring
         #expect(party.alice.request(.transfer(share: "Summer", account: "bob", stays: "readWrite")).code == 0)
         #expect(try party.village.settle())
-        let offered = (try version(party.alice, party.zone), try self.control(party.alice, party.zone))
+        let offered = (try version(party.alice, party.zone), try presentControl(party.alice, party.zone))
         #expect(party.bob.request(.transferAnswer(share: "Summer", accepts: true)).code == 0)
         party.village.world.clock.advance(milliseconds: 11_000)
         #expect(try party.village.settle())
@@ -349,13 +341,13 @@ import Testing
         try party.village.meet()
         #expect(try party.village.settle())
         try expectOwner(party.bob, party, of: [party.alice, party.bob, party.carol])
-        let final = try self.control(party.carol, party.zone)
+        let final = try presentControl(party.carol, party.zone)
         #expect(final.title == "Summer" && final.participants[mallory.account]?.isAdmin != true)
         party.expectNamed("controlRefused", by: [party.bob, party.carol])
         try party.expectGoesOn()
         // The new owner's next control is taken for valid by all.
         #expect(party.bob.request(.shareTitle(share: "Summer", title: "Sommer")).code == 0)
         #expect(try party.village.settle())
-        #expect(try self.control(party.carol, party.zone).title == "Sommer")
+        #expect(try presentControl(party.carol, party.zone).title == "Sommer")
     }
 }

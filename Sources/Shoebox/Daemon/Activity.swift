@@ -33,6 +33,7 @@ struct ActivityRecord: Hashable, Sendable {
     init() {}
 
     init?(_ bytes: [UInt8]) {
+        // Read while it is written in place, or cut short by a crash: as if there were none.
         guard let object = (try? JSONText.parse(bytes))?.object else { return nil }
         func number(_ key: String) -> UInt64 { object[key]?.integer.flatMap(UInt64.init(exactly:)) ?? 0 }
         process = Int32(clamping: number("process"))
@@ -90,6 +91,7 @@ final class Activity: Sendable {
 
     /// What the file says; nil if there is none, or it can't be understood.
     static func read(_ state: StateDirectory) -> ActivityRecord? {
+        // Only tells what a daemon is doing; the lock says whether there is one.
         guard let bytes = try? LocalFile.read(state.activity, maxBytes: 4096) else { return nil }
         return ActivityRecord(bytes)
     }

@@ -247,6 +247,7 @@ public final class Daemon {
         Thread.detachNewThread { [mailbox] in
             let resolved =
                 if let mount = mount as? ProcessMount {
+                    // Where it can't be told now, what others write is found by polling.
                     (try? mount.resolvedRoot()).flatMap { AbsolutePath($0) }
                 } else {
                     Installation.resolved(container)

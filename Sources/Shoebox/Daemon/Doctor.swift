@@ -79,6 +79,7 @@ public struct Doctor {
         probe.patienceMilliseconds = patienceMilliseconds
         probe.bytes = max(1, megabytes) << 20
         func say(_ message: Message) {
+            // Texts and finite numbers: nothing in a message can't be encoded.
             guard let line = try? JSONEncoder().encode(message) else { return }
             FileHandle.standardOutput.write(line + Data("\n".utf8))
         }
@@ -100,7 +101,8 @@ public struct Doctor {
         process.standardInput = FileHandle.nullDevice
         // The process may never end; nothing of it is waited for.
         try process.run()
-        // A process that is left behind must not keep the end of the pipe open for itself alone.
+        // A process that is left behind must not keep the end of the pipe open for itself alone. Where closing fails, the
+        // deadline ends the wait instead.
         try? pipe.fileHandleForWriting.close()
         let file = pipe.fileHandleForReading.fileDescriptor
         let end = LiveWorld.uptimeMilliseconds() + deadlineMilliseconds
@@ -116,6 +118,7 @@ public struct Doctor {
             if count <= 0 { break }
             text += buffer.prefix(count)
             while let line = text.firstIndex(of: UInt8(ascii: "\n")) {
+                // A line that is none of ours says nothing; a step that it should have told of counts as unfinished.
                 if let message = try? JSONDecoder().decode(Message.self, from: Data(text[..<line])) {
                     switch message {
                     case .begin(let name): step = name
@@ -155,6 +158,7 @@ extension Doctor {
             let found = FileManager.default.enumerator(
                 at: URL(fileURLWithPath: root), includingPropertiesForKeys: [.isDirectoryKey])
             while directories < 200_000, let url = found?.nextObject() as? URL {
+                // Gone since it was listed: one less to watch.
                 if (try? url.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) == true { directories += 1 }
             }
         }

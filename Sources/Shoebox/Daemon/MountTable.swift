@@ -21,6 +21,7 @@ enum MountTable {
 
     /// All mounts, in the order they were made; none if the table can't be read.
     static func read() -> [Entry] {
+        // Without it nothing counts as local: what others write is found by polling, which is right on any mount.
         guard let bytes = try? LocalFile.read(AbsolutePath("/proc/self/mountinfo") ?? .root, maxBytes: 16 << 20) else {
             return []
         }

@@ -27,7 +27,7 @@ extension Setup {
             do { bytes = try LockedFile.unlock(bytes, passphrase: try passphrase()) } catch let error as CloudError {
                 throw RequestError(ExitCode.failed, "\(path) can't be opened: \(error.message)", error.remedy)
             }
-        } else if (try? Identity(serialized: bytes)) != nil {
+        } else if (try? Identity(serialized: bytes)) != nil {  // Whether it is one is all that is asked.
             throw RequestError(
                 ExitCode.failed, "\(path) holds the keys of one device, which are not for another one.",
                 "Use 'shoebox init --join' here, or 'shoebox account export FILE' there.")
@@ -40,6 +40,7 @@ extension Setup {
                 fromRecoveryFile: bytes, more: directory.statements(of: account), deviceLabel: deviceLabel,
                 nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
         }
+        // Whatever is wrong with it, it is no export; the message says what to give instead.
         guard let identity = try? Identity(serialized: bytes) else {
             throw RequestError(
                 ExitCode.failed, "\(path) is neither an exported account nor a recovery file.",
@@ -103,6 +104,7 @@ extension Setup {
         _ joining: Joining, _ state: StateDirectory, _ world: World, deviceLabel: String
     ) throws -> PendingDevice {
         let wanted = try joining.code.map { try PairingCode($0) }
+        // One that can't be read can't be used either: a new code is shown.
         if let bytes = try LocalFile.read(state.pendingFile, maxBytes: 65_536),
             let known = try? PendingDevice(serialized: bytes), known.accountLabel == account,
             wanted == nil || known.code == wanted
