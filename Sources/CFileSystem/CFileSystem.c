@@ -234,6 +234,21 @@ void shoebox_start_writing(int file, uint64_t offset, uint64_t count) {
     (void)sync_file_range(file, (off64_t)offset, (off64_t)count, SYNC_FILE_RANGE_WRITE);
 }
 
+void shoebox_finish_writing(int file, uint64_t offset, uint64_t count) {
+    (void)sync_file_range(
+        file, (off64_t)offset, (off64_t)count,
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    shoebox_forget_cached(file, offset, count);
+}
+
+void shoebox_start_reading(int file, uint64_t offset, uint64_t count) {
+    (void)posix_fadvise(file, (off_t)offset, (off_t)count, POSIX_FADV_WILLNEED);
+}
+
+void shoebox_forget_cached(int file, uint64_t offset, uint64_t count) {
+    (void)posix_fadvise(file, (off_t)offset, (off_t)count, POSIX_FADV_DONTNEED);
+}
+
 void shoebox_keep_freed_memory(void) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 16 << 20);

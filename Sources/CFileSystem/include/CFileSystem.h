@@ -81,6 +81,15 @@ int shoebox_syncfs(int file);
 // Lets the kernel begin to write a range of a file to the disk, without waiting for it; a hint.
 void shoebox_start_writing(int file, uint64_t offset, uint64_t count);
 
+/// Waits until a range of a file is on the disk, and lets go of the memory that held it. A hint, as above.
+void shoebox_finish_writing(int file, uint64_t offset, uint64_t count);
+
+/// Lets the kernel begin to read a range. A hint.
+void shoebox_start_reading(int file, uint64_t offset, uint64_t count);
+
+/// Lets the kernel let go of the memory that holds a range, but for what is not on the disk yet. A hint.
+void shoebox_forget_cached(int file, uint64_t offset, uint64_t count);
+
 // Buffers of up to 16 MiB are reused from now on. Without this the allocator gives each large one back to the kernel,
 // which clears a fresh page for every 4 KiB of the next one.
 void shoebox_keep_freed_memory(void);

@@ -82,6 +82,15 @@ final class Descriptor: Sendable {
     /// Lets the kernel begin to write a range to the disk; a hint.
     func startWriting(from offset: UInt64, count: UInt64) { shoebox_start_writing(raw, offset, count) }
 
+    /// Waits until a range is on the disk, and lets go of the memory that held it; a hint.
+    func finishWriting(from offset: UInt64, count: UInt64) { shoebox_finish_writing(raw, offset, count) }
+
+    /// Lets the kernel begin to read a range; a hint.
+    func startReading(from offset: UInt64, count: UInt64) { shoebox_start_reading(raw, offset, count) }
+
+    /// Lets go of the memory that holds a range; a hint.
+    func forgetCached(from offset: UInt64, count: UInt64) { shoebox_forget_cached(raw, offset, count) }
+
     /// Makes the file's content durable. File systems that know no fsync are taken at their word.
     func sync(dataOnly: Bool, path: String) throws(FileError) {
         let result = dataOnly ? fdatasync(raw) : fsync(raw)

@@ -97,6 +97,9 @@ final class MountCalls: Sendable {
         }
     }
 
+    /// From which size on a file is taken as one that is read piece by piece.
+    private static let bulkBytes: UInt64 = 1 << 20
+
     private func readOnce(_ file: MountPath, from offset: UInt64, maxBytes: Int) throws(FileError) -> [UInt8] {
         let opened = try openRoot("read").open(
             path(file), O_RDONLY | O_NONBLOCK | O_NOCTTY, operation: "read", path: shown(file))
@@ -106,6 +109,11 @@ final class MountCalls: Sendable {
         // file has bytes; then in steps, as what is shown of its size may be old.
         let size = try opened.stat(operation: "read", path: shown(file)).size
         var likely = Int(clamping: size - min(size, offset))
+        // What is large is read once, from its start to its end: the next piece comes from the disk or the server while
+        // this one is passed on, and what was passed on is not kept.
+        let isBulk = size >= Self.bulkBytes
+        if isBulk { opened.startReading(from: offset, count: 2 * UInt64(maxBytes)) }
+        defer { if isBulk { opened.forgetCached(from: offset, count: UInt64(maxBytes)) } }
         while result.count < maxBytes {
             let (position, overflow) = offset.addingReportingOverflow(UInt64(result.count))
             if overflow { break }
