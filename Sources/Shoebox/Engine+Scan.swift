@@ -398,6 +398,9 @@ private struct RootScan {
         return nil
     }
 
+    /// How many files are hashed together: few, so that each is read soon after it was seen to be left alone.
+    private static var hashedAtOnce: Int { 8 }
+
     /// Plans and commits what the listings so far showed to be new or changed; missing entries only where they turned up
     /// elsewhere.
     private mutating func flush(outcome: inout ScanOutcome) throws {
@@ -415,7 +418,11 @@ private struct RootScan {
             for (row, path) in replacedFolders where path.parent == listing.path {
                 try addSubtree(of: row, at: path, to: &batch)
             }
-            for entry in listing.candidates { try add(entry, in: listing.path, to: &batch, outcome: &outcome) }
+            var rest = listing.candidates[...]
+            while !rest.isEmpty {
+                try add(rest.prefix(Self.hashedAtOnce), in: listing.path, to: &batch, outcome: &outcome)
+                rest = rest.dropFirst(Self.hashedAtOnce)
+            }
         }
         // One read for all: where each of them may come from.
         let hashed = batch.hashed
@@ -463,35 +470,45 @@ private struct RootScan {
         }
     }
 
-    /// Adds a new or changed entry, read and hashed, together with what of the base it may have been before.
+    /// Adds new or changed entries, read and hashed, together with what of the base they may have been before.
     private mutating func add(
-        _ entry: DirectoryEntry, in directory: RelativePath, to batch: inout ScanBatch, outcome: inout ScanOutcome
+        _ entries: ArraySlice<DirectoryEntry>, in directory: RelativePath, to batch: inout ScanBatch,
+        outcome: inout ScanOutcome
     ) throws {
-        let path = directory.appending(entry.name)
-        guard entry.kind == .file else {
-            batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
-            let byInode: [BaseRow] = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
-            try addOrigins(byInode.filter { $0.kind == .folder && $0.stamp.isSameFile(as: entry.stamp) }, to: &batch)
-            return
-        }
-        guard try isSettled(entry, at: path, outcome: &outcome) else {
-            troubled.insert(engine.display(path, root))
-            hold(path, in: &batch)
-            return
-        }
-        let hash: Digest32
-        let stamp: FileStamp
-        do { (hash, stamp) = try ContentHasher.hash(path, files) } catch {
-            hold(path, in: &batch)
-            if error.code == .changedWhileReading {
-                outcome.again(at: now + engine.settings.settleMilliseconds)
-                engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
-            } else if error.code != .absent {
+        var settled: [RelativePath] = []
+        for entry in entries {
+            let path = directory.appending(entry.name)
+            if entry.kind != .file {
+                batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
+                let byInode = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
+                try addOrigins(
+                    byInode.filter { $0.kind == .folder && $0.stamp.isSameFile(as: entry.stamp) }, to: &batch)
+            } else if try isSettled(entry, at: path, outcome: &outcome) {
+                settled.append(path)
+            } else {
                 troubled.insert(engine.display(path, root))
-                try reportUnreadable(path, error)
+                hold(path, in: &batch)
             }
-            return
         }
+        for (path, result) in zip(settled, ContentHasher.hashAll(settled, files)) {
+            switch result {
+            case .hashed(let hash, let stamp): try add(path, hash: hash, stamp: stamp, to: &batch)
+            case .failed(let error):
+                hold(path, in: &batch)
+                if error.code == .changedWhileReading {
+                    outcome.again(at: now + engine.settings.settleMilliseconds)
+                    engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
+                } else if error.code != .absent {
+                    troubled.insert(engine.display(path, root))
+                    try reportUnreadable(path, error)
+                }
+            }
+        }
+    }
+
+    private mutating func add(
+        _ path: RelativePath, hash: Digest32, stamp: FileStamp, to batch: inout ScanBatch
+    ) throws {
         try engine.clearProblem("unreadable", path: engine.display(path, root))
         if stamp.size == 0, try isCutToNothing(path, stamp: stamp, batch: batch) {
             troubled.insert(engine.display(path, root))

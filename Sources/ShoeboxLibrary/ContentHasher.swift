@@ -1,4 +1,6 @@
 internal import Crypto
+internal import Dispatch
+internal import Synchronization
 public import ShoeboxModel
 public import ShoeboxWorld
 
@@ -7,8 +9,46 @@ extension FileError.Code {
     public static let changedWhileReading = FileError.Code(rawValue: "changedWhileReading")
 }
 
+/// What became of hashing one file: SHA-256 of its bytes and the stamp it has, or why it could not be hashed.
+public enum HashedFile: Sendable {
+    /// Read from its start to its end, and unchanged meanwhile.
+    case hashed(Digest32, FileStamp)
+    /// Not read, or not to the end.
+    case failed(FileError)
+}
+
 /// Hashes the bytes of files.
 public enum ContentHasher {
+    /// How many files are hashed at a time, where they can be: hashing takes longer than reading from memory, and a disk
+    /// that turns reads two files hardly faster than one.
+    private static let threadsMax = 2
+
+    /// Hashes several files as `hash` does each, the answers in their order.
+    public static func hashAll<Files: LocalFileSystem>(_ paths: [RelativePath], _ files: Files) -> [HashedFile] {
+        @Sendable func one(_ path: RelativePath) -> HashedFile {
+            do throws(FileError) {
+                let (digest, stamp) = try hash(path, files)
+                return .hashed(digest, stamp)
+            } catch {
+                return .failed(error)
+            }
+        }
+        guard files.allowsCallsAtOnce, paths.count > 1 else { return paths.map(one) }
+        let state = Mutex((next: 0, results: [HashedFile?](repeating: nil, count: paths.count)))
+        DispatchQueue.concurrentPerform(iterations: min(threadsMax, paths.count)) { _ in
+            while true {
+                let index = state.withLock { state in
+                    state.next += 1
+                    return state.next - 1
+                }
+                guard index < paths.count else { return }
+                let result = one(paths[index])
+                state.withLock { $0.results[index] = result }
+            }
+        }
+        return state.withLock(\.results).enumerated().map { index, result in result ?? one(paths[index]) }
+    }
+
     /// Bytes read at once: more would be mapped and unmapped anew each time by the allocator.
     static let chunkBytes = 131_072 - 64
 

@@ -95,11 +95,16 @@ public protocol LocalFileSystem: Sendable {
     func synchronize() throws(FileError)
     /// Bytes free for this user.
     func freeBytes() throws(FileError) -> UInt64
+    /// Whether several threads may make calls at the same time.
+    var allowsCallsAtOnce: Bool { get }
 }
 
 extension LocalFileSystem {
     /// One that lists each directory when it is asked for.
     public func makeLister() -> any DirectoryLister { PlainDirectoryLister(self) }
+
+    /// A simulation decides the order of all calls, so they come one after another.
+    public var allowsCallsAtOnce: Bool { false }
 
     /// The whole of a small file; `.badName` with a reason if it has more bytes than allowed.
     public func readAll(_ path: RelativePath, maxBytes: Int) throws(FileError) -> [UInt8] {

@@ -289,13 +289,3 @@ struct FileApplierTests {
         #expect(directory.tree(".shoebox/trash").contains("2023-12-24"))
     }
 }
-
-struct ContentHasherTests {
-    @Test func `the hash is SHA-256`() throws {
-        let directory = try TemporaryDirectory()
-        try directory.write("abc", to: "a")
-        let (hash, stamp) = try ContentHasher.hash(path("a"), directory.files)
-        #expect(hash.description == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-        #expect(stamp == (try directory.files.entry(at: path("a"))?.stamp))
-    }
-}

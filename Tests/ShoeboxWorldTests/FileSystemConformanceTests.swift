@@ -248,6 +248,24 @@ import Testing
     }
 
     @Test(arguments: FileSystemSubject.all)
+    func `a file of many megabytes has what was written, and no writer after the barrier`(
+        subject: FileSystemSubject
+    ) throws {
+        let fixture = try subject.make()
+        let file = try fixture.files.create(try path("film"))
+        for number in 0..<21 { try file.write([UInt8](repeating: UInt8(number), count: 700_001)) }
+        let stamp = try file.finish(mode: nil, modifiedNanoseconds: nil, durably: false)
+        try fixture.files.synchronize()
+        #expect(stamp.size == 21 * 700_001)
+        #expect(!fixture.files.hasWriter(try path("film")))
+        let found = try fixture.files.open(try path("film"))
+        for number in 0..<21 {
+            let piece = try found.read(at: UInt64(number * 700_001), maxBytes: 700_001)
+            #expect(piece == [UInt8](repeating: UInt8(number), count: 700_001))
+        }
+    }
+
+    @Test(arguments: FileSystemSubject.all)
     func `names are bytes`(subject: FileSystemSubject) throws {
         let fixture = try subject.make()
         let names = try [[0xff, 0x41], Array("é".utf8), [0x65, 0xcc, 0x81], Array("a\nb".utf8)].map { bytes in

@@ -98,6 +98,39 @@ func mountPath(_ text: String) throws -> MountPath { try #require(MountPath(text
     }
 
     @Test(arguments: MountSubject.all)
+    func `an upload that cannot begin says why, whatever its body does, and the next call works`(
+        subject: MountSubject
+    ) throws {
+        let fixture = try subject.make()
+        try fixture.mount.publish(try mountPath("d/a"), [1])
+        let below = try mountPath("d/a/b")
+        let piece = [UInt8](repeating: 7, count: 700_000)
+        #expect(
+            code { try fixture.mount.publish(below) { write in for _ in 0..<4 { try write(piece) } } }
+                == .unexpectedKind)
+        #expect(code { try fixture.mount.publish(below) { try $0([1]) } } == .unexpectedKind)
+        #expect(throws: (any Error).self) { try fixture.mount.publish(below) { _ in throw Refusal() } }
+        try fixture.mount.publish(try mountPath("d/c")) { try $0([2]) }
+        #expect(try fixture.mount.read(try mountPath("d/c"), from: 0, maxBytes: 9) == [2])
+        #expect(Set(try fixture.mount.list(try mountPath("d"))) == ["a", "c"])
+    }
+
+    @Test(arguments: MountSubject.all)
+    func `an upload of many megabytes is read as it was written`(subject: MountSubject) throws {
+        let fixture = try subject.make()
+        let name = try mountPath("assets/ab/film")
+        try fixture.mount.publish(name) { write in
+            for number in 0..<21 { try write([UInt8](repeating: UInt8(number), count: 700_001)) }
+        }
+        try fixture.mount.synchronize()
+        var found: [UInt8: Int] = [:]
+        try fixture.mount.read(name, from: 0, count: 20_000_000, pieceBytes: 1 << 20) { piece in
+            for byte in piece { found[byte, default: 0] += 1 }
+        }
+        #expect(found == Dictionary(uniqueKeysWithValues: (0..<21).map { (UInt8($0), 700_001) }))
+    }
+
+    @Test(arguments: MountSubject.all)
     func `appended bytes follow those before and are read from an offset`(subject: MountSubject) throws {
         let fixture = try subject.make()
         let head = try mountPath("zones/z1/heads/r1.0")

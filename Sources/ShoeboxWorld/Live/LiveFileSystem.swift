@@ -10,6 +10,7 @@ public import ShoeboxModel
 public struct LiveFileSystem: LocalFileSystem {
     /// The absolute path of the root.
     public let root: String
+    private let behind = WriteBehindQueue()
 
     /// The file system below an absolute path; the directory need not exist yet.
     public init(root: String) { self.root = root }
@@ -96,7 +97,7 @@ public struct LiveFileSystem: LocalFileSystem {
     public func create(_ path: RelativePath) throws(FileError) -> any WritableFile {
         let file = try openRoot("create").open(
             cString(path.bytes), O_WRONLY | O_CREAT | O_EXCL, mode: 0o666, operation: "create", path: shown(path))
-        return LiveWritableFile(file, path: shown(path))
+        return LiveWritableFile(file, path: shown(path), behind)
     }
 
     /// As `LocalFileSystem` says.
@@ -166,10 +167,14 @@ public struct LiveFileSystem: LocalFileSystem {
 
     /// As `LocalFileSystem` says.
     public func synchronize() throws(FileError) {
+        behind.drain()
         let file = try openRoot("sync").open([0], O_RDONLY | O_DIRECTORY, operation: "sync", path: root)
         let error = file.with { shoebox_syncfs($0) }
         guard error == 0 else { throw FileError(errno: -error, operation: "sync", path: root) }
     }
+
+    /// As `LocalFileSystem` says: nothing is kept between calls.
+    public var allowsCallsAtOnce: Bool { true }
 
     /// As `LocalFileSystem` says.
     public func freeBytes() throws(FileError) -> UInt64 {

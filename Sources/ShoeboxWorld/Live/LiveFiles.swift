@@ -22,12 +22,13 @@ final class LiveReadableFile: ReadableFile {
 /// A new file being written.
 final class LiveWritableFile: WritableFile {
     private var file: Descriptor?
-    private var behind = WriteBehind()
+    private var behind: WriteBehind
     private let path: String
 
-    init(_ file: Descriptor, path: String) {
+    init(_ file: Descriptor, path: String, _ queue: WriteBehindQueue) {
         self.file = file
         self.path = path
+        behind = WriteBehind(queue)
     }
 
     func write(_ bytes: [UInt8]) throws(FileError) {

@@ -7,6 +7,7 @@ internal import Synchronization
 final class MountCalls: Sendable {
     let root: String
     let modes: MountModes
+    let behind = WriteBehindQueue()
     /// Which directory the root was when it was last known to be the right one.
     private let known: Mutex<RootIdentity?>
 
@@ -166,6 +167,7 @@ final class MountCalls: Sendable {
     }
 
     func synchronize() throws(FileError) {
+        behind.drain()
         let file = try openRoot("sync").open([0], O_RDONLY | O_DIRECTORY, operation: "sync", path: root)
         let error = file.with { shoebox_syncfs($0) }
         guard error == 0 || [-ENOSYS, -ENOTSUP].contains(error) else {

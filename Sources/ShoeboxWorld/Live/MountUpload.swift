@@ -12,13 +12,14 @@ final class MountUpload: @unchecked Sendable {
     private let temporary: [CChar]
     private let syncsAtOnce: Bool
     private var file: Descriptor?
-    private var behind = WriteBehind()
+    private var behind: WriteBehind
     private var isOver = false
 
     /// Makes the target's directories if need be, and an empty file in it.
     init(_ target: MountPath, _ calls: MountCalls) throws(FileError) {
         self.calls = calls
         self.target = target
+        behind = WriteBehind(calls.behind)
         directory = try calls.openMaking(target.parent, "write")
         let random = String(UInt64.random(in: .min ... .max), radix: 16)
         temporary = cString(Array(".tmp-\(random)".utf8))

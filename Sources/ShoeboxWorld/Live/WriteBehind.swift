@@ -1,3 +1,5 @@
+internal import Dispatch
+
 /// Lets the disk write a new file while the rest of it is still being made, so that the barrier at the end finds little
 /// left to do, and lets go of the memory of what is written.
 ///
@@ -9,9 +11,12 @@ struct WriteBehind {
     /// How many bytes may be on their way to the disk.
     private static let windowBytes: UInt64 = 8 << 20
 
+    private let queue: WriteBehindQueue
     private var written: UInt64 = 0
     private var started: UInt64 = 0
     private var finished: UInt64 = 0
+
+    init(_ queue: WriteBehindQueue) { self.queue = queue }
 
     /// To be called after bytes were added at the file's end.
     mutating func wrote(_ count: Int, to file: Descriptor) {
@@ -32,7 +37,27 @@ struct WriteBehind {
     }
 
     private mutating func finish(_ file: Descriptor, upTo end: UInt64) {
-        file.finishWriting(from: finished, count: end - finished)
+        queue.finishWriting(file, from: finished, count: end - finished)
         finished = end
     }
+}
+
+/// Waits for the disk on a thread of its own, while the next file is made.
+final class WriteBehindQueue: Sendable {
+    private let queue = DispatchQueue(label: "shoebox.write-behind")
+    /// How many ranges may be waited for: who writes faster than the disk waits in the end.
+    private let room = DispatchSemaphore(value: 3)
+
+    /// Waits until a range is on the disk and lets go of its memory; returns before that, if not too many wait already.
+    /// The file stays open until then.
+    func finishWriting(_ file: Descriptor, from offset: UInt64, count: UInt64) {
+        room.wait()
+        queue.async { [room] in
+            file.finishWriting(from: offset, count: count)
+            room.signal()
+        }
+    }
+
+    /// Returns when nothing is waited for any more.
+    func drain() { queue.sync {} }
 }

@@ -20,6 +20,8 @@ final class MountConnection: @unchecked Sendable {
     var isUsable = true
     /// Whether the upload that is going on has failed, and that was taken notice of.
     var isUploadOver = false
+    /// Whether an upload was begun, and the answer to that was not taken yet.
+    var isBeginning = false
 
     /// Starts a helper; an errno where that fails.
     init(executable: String) throws(FileError) {

@@ -138,7 +138,8 @@ public final class ProcessMount: Mount {
     ) throws {
         let connection = try acquire("write", path)
         defer { release(connection) }
-        _ = try exchange(connection, .begin(path), "write", path)
+        try send(.begin(path), on: connection, "write", path)
+        connection.isBeginning = true
         do {
             var pending: [UInt8] = []
             func flush() throws(FileError) {
@@ -151,6 +152,7 @@ public final class ProcessMount: Mount {
                 if pending.count >= Self.pieceBytes { try flush() }
             }
             if !pending.isEmpty { try flush() }
+            while connection.isBeginning { try takeNews(on: connection, path) }
         } catch {
             discard(on: connection)
             throw error
@@ -233,18 +235,20 @@ public final class ProcessMount: Mount {
 
     /// Sends the next bytes of an upload; what failed before is thrown as soon as it is known.
     private func put(_ bytes: [UInt8], on connection: MountConnection, _ path: MountPath) throws(FileError) {
-        let reply: MountReply
-        do throws(MountConnection.Failure) {
-            let end = MountConnection.now + deadlineSeconds
-            try connection.send(.write(bytes), until: end)
-            guard connection.hasNews else { return }
-            reply = try connection.receive(until: end)
-        } catch {
-            throw given(up: connection, error, deadlineSeconds, "write", path)
+        try send(.write(bytes), on: connection, "write", path)
+        while connection.hasNews { try takeNews(on: connection, path) }
+    }
+
+    /// Takes the next answer during an upload: that it has begun, or what failed.
+    private func takeNews(on connection: MountConnection, _ path: MountPath) throws(FileError) {
+        let reply = try receive(on: connection, deadlineSeconds, "write", path)
+        switch reply.answer {
+        case .failure(let error):
+            connection.isUploadOver = true
+            throw error
+        case .bytes where connection.isBeginning: connection.isBeginning = false
+        case .bytes, .names: throw misunderstood("write", path)
         }
-        guard case .failure(let error) = reply.answer else { throw misunderstood("write", path) }
-        connection.isUploadOver = true
-        throw error
     }
 
     /// Removes what an upload has written; nobody waits for it longer than a moment, as the mount may be what failed.
@@ -253,6 +257,11 @@ public final class ProcessMount: Mount {
         do throws(MountConnection.Failure) {
             let end = MountConnection.now + deadlineSeconds
             try connection.send(.discard, until: end)
+            if connection.isBeginning, case .failure = try connection.receive(until: end).answer {
+                // What never began has no pieces that could fail.
+                _ = try connection.receive(until: end)
+                return
+            }
             // The answer to a piece that failed may come before the answer to this.
             if case .failure = try connection.receive(until: end).answer { _ = try connection.receive(until: end) }
         } catch {
@@ -289,6 +298,7 @@ public final class ProcessMount: Mount {
     private func release(_ connection: MountConnection) {
         guard connection.isUsable else { return }
         connection.isUploadOver = false
+        connection.isBeginning = false
         state.withLock { $0.idle.append(connection) }
     }
 
