@@ -89,16 +89,6 @@ class Mount:
     def stop(self):
         subprocess.run([os.path.join(HERE, "mounts", "stop.sh"), self.directory], timeout=240)
 
-
-class GuestMount(Mount):
-    """Two clients that are there already: this process runs in a guest that was made for them."""
-
-    def start(self):
-        pass
-
-    def stop(self):
-        pass
-
     def answers(self):
         """Whether both clients reach the server, asked by processes that may hang."""
         for client in ("A", "B"):
@@ -112,6 +102,16 @@ class GuestMount(Mount):
                 probe.kill()
                 return False
         return True
+
+
+class GuestMount(Mount):
+    """Two clients that are there already: this process runs in a guest that was made for them."""
+
+    def start(self):
+        pass
+
+    def stop(self):
+        pass
 
 
 def put(path, content):
@@ -163,7 +163,7 @@ class Scenario:
                 raise Failure(f"{what}: {person.name}'s folder changed after being in sync: {answer}")
 
     def put(self, person, name, size=None):
-        content = self.random.randbytes(size or self.random.choice([300, 40_000, 900_000]))
+        content = self.random.randbytes(size or self.random.choice([300, 40_000, 900_000, 3_000_000]))
         self.expected[name] = content
         root = os.path.join(self.alice.library, "Summer") if person is self.alice else \
             os.path.join(self.bob.shared, "alice", "Summer")
