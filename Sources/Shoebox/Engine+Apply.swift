@@ -126,6 +126,8 @@ extension Engine {
         scope.layout = layOut(folders + files, roots: [top(root)])
         scope.paths = paths(of: scope.layout, roots: [top(root): .root])
         scope.ids.formUnion(folders.map(\.id))
+        // The folder of an owner of whom nothing is shared any more goes with the last share.
+        scope.ids.formUnion(shownFolders.keys.filter { $0.zone == .none && !$0.isZoneRoot })
         scope.ids.formUnion(files.map(\.id))
         for parent in parents {
             for row in try db.baseChildren(of: parent, root: root) {

@@ -31,8 +31,12 @@ extension Engine {
 
     /// Makes what a replica needs before its first round, or continues where that was interrupted: the account in the
     /// container, its private zone, the markers of the watched folders.
-    public func setUp(host: String, takeOver: Bool = false) throws {
+    ///
+    /// - Parameter lostState: whether the identity was in use before, and only the database is new. Which numbers were
+    ///   given is lost with the old one, so that none of that replica is ever given again: this goes on as a new one.
+    public func setUp(host: String, takeOver: Bool = false, lostState: Bool = false) throws {
         let opened = try openContainer()
+        if lostState { try replaceLostReplica() }
         try store.write { db in
             try db.setMetaText("container", opened.id)
             try db.setMeta("account", account.data)
@@ -46,6 +50,22 @@ extension Engine {
         if privateZone == nil { try findPrivateZone() }
         for root in RootKind.allCases { try mark(root, container: opened.id, host: host, takeOver: takeOver) }
     }
+
+    /// Takes a new replica id, the former one noted first: the folders' markers still name it, however this ends.
+    private func replaceLostReplica() throws {
+        let former = replica
+        try store.write { db in
+            guard try db.metaText(Self.formerReplicaKey) == nil else { return }
+            try db.setMetaText(Self.formerReplicaKey, former.description)
+        }
+        let fresh = try identity.withNewReplica(randomBytes: world.randomBytes)
+        try saveIdentity(fresh)
+        identity = fresh
+        try reloadZones()
+    }
+
+    /// Under what the database says as which replica this one served its folders before its database was lost.
+    private static let formerReplicaKey = "formerReplica"
 
     /// The account's private zone: one that another device of it made, else a new one.
     private func findPrivateZone() throws {
@@ -72,7 +92,8 @@ extension Engine {
             container: container, account: account, replica: replica, scope: root == .library ? .private : .shared,
             host: host)
         if let existing = try RootMarker.read(from: files) {
-            guard existing.replica == replica || takeOver else {
+            let former = try store.read { db in try db.metaText(Self.formerReplicaKey) }
+            guard existing.replica == replica || existing.replica.description == former || takeOver else {
                 throw RequestError(
                     ExitCode.busy,
                     "The \(root == .library ? "library" : "shared") folder is served by another shoebox already (on \(existing.host.isEmpty ? "some machine" : existing.host)).",
@@ -89,12 +110,14 @@ extension Engine {
         let name = root == .library ? "library" : "shared"
         let marker: RootMarker?
         do { marker = try RootMarker.read(from: files(root)) } catch {
+            try clearProblem("rootForeign", path: name)
             try report(
                 "rootOffline", path: name, "The \(name) folder cannot be read: \(error.reason).",
                 "Mount or repair it; nothing is taken as deleted, and it goes on by itself.")
             return false
         }
         guard let marker else {
+            try clearProblem("rootForeign", path: name)
             try report(
                 "rootOffline", path: name,
                 "The \(name) folder is empty or is not the one that was set up: its marker '.shoebox/root.json' is missing.",
@@ -104,6 +127,7 @@ extension Engine {
         }
         let expected = try store.read { db in try db.metaText("container") }
         guard marker.replica == replica, marker.container == expected else {
+            try clearProblem("rootOffline", path: name)
             try report(
                 "rootForeign", path: name,
                 "The \(name) folder belongs to another replica\(marker.host.isEmpty ? "" : " (on \(marker.host))").",

@@ -68,7 +68,7 @@ extension Engine {
         if error.isTransient, error.code != .offline { return }
         guard error.concernsOneZone else { throw error }
         // What is there already goes on under the control that is known; the owner's next one heals it.
-        try report("controlDamaged", path: error.path, zone: zone.id, error.description, error.remedy)
+        try report("controlDamaged", path: error.path, zone: zone.id, error.message, error.remedy)
     }
 
     /// Names controls that count for nothing.

@@ -112,6 +112,8 @@ extension Engine {
         }
         var heads = knownHeads[id] ?? [:]
         var isWhole = true
+        let lastRead = headsRead[id]
+        defer { headsRead[id] = HeadsRead(uptime: now, wall: world.nowMilliseconds()) }
         for var peer in peers where peer.replica != replica || peer.applied != zones[id]?.row.last {
             var cursor = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
             // After a restart the record behind the cursor is not in memory: read the file again if it is needed.
@@ -123,7 +125,7 @@ extension Engine {
                 guard error.concernsOneZone else { throw error }
                 isWhole = false
                 try report(
-                    "headUnreadable", path: "zones/\(id)/heads/\(peer.replica)", zone: id, error.description,
+                    "headUnreadable", path: "zones/\(id)/heads/\(peer.replica)", zone: id, error.message,
                     error.remedy)
                 continue
             }
@@ -137,13 +139,16 @@ extension Engine {
             }
             guard let newest = reading.newest else {
                 for problem in reading.problems where problem.code != .notYet {
-                    try report("headDamaged", path: problem.path, zone: id, problem.description, problem.remedy)
+                    try report("headDamaged", path: problem.path, zone: id, problem.message, problem.remedy)
                 }
                 continue
             }
             // A newer whole record says all that the damaged ones said: a crash while appending leaves such.
             try clearProblems("headDamaged", in: id, below: "/heads/\(peer.replica)")
             heads[peer.replica] = newest
+            if zones[id]?.control.knows(newest.account) == true {
+                try noteClock(of: newest, isNews: peer.cursor != nil && cursor.serial > 0, last: lastRead)
+            }
             peer.account = newest.account
             peer.cursor = Data(reading.cursor.description.utf8)
             // Nobody waits for what a stranger says is there.
@@ -187,7 +192,7 @@ extension Engine {
                     keyring: zones[zone.id]?.keyring ?? zone.keyring)
             } catch {
                 guard error.concernsOneZone else { throw error }
-                try report("segmentDamaged", path: error.path, zone: zone.id, error.description, error.remedy)
+                try report("segmentDamaged", path: error.path, zone: zone.id, error.message, error.remedy)
                 return count
             }
             if !page.segments.isEmpty {
@@ -228,10 +233,15 @@ extension Engine {
                 return count
             case .rolledBack(let error):
                 guard try carried(of: peer.replica, in: zone.id) < peer.applied.sequence else { return count }
-                try report("rolledBack", path: error.path, zone: zone.id, error.description, error.remedy)
+                try report(
+                    "rolledBack", path: error.path, zone: zone.id,
+                    "\(label(of: head.account)) had published more in '\(zone.control.title)' than the cloud folder has now: up to \(peer.applied.sequence), not \(head.last.sequence).",
+                    "Nothing is lost: if the cloud folder was put back to a backup, that device publishes again what is missing when it runs."
+                )
                 return count
             case .damaged(let error):
-                try report("segmentDamaged", path: error.path, zone: zone.id, error.description, error.remedy)
+                if error.code == .damaged { try noteDamaged(chain) }
+                try report("segmentDamaged", path: error.path, zone: zone.id, error.message, error.remedy)
                 return count
             }
         }

@@ -99,17 +99,27 @@ extension Engine {
             if waitingSince.removeValue(forKey: chain) != nil {
                 try clearProblems("segmentMissing", in: chain.zone, below: prefix)
             }
+            try want(chain, false)
             return
         }
         let now = world.uptimeMilliseconds()
         let since = waitingSince[chain] ?? now
         waitingSince[chain] = since
         guard now >= since + unseenMilliseconds, error.path.hasPrefix(prefix) else { return }
+        try want(chain, true)
         try report(
             "segmentMissing", path: error.path, zone: chain.zone,
             "A file of '\(zones[chain.zone]?.control.title ?? "")' that should be in the cloud folder is not there: \(error.message)",
-            "It is taken as soon as it is there. If it was deleted or renamed, put it back from a backup; everything else goes on."
+            "The device that wrote it is asked to publish it again, and it is taken as soon as it is there; everything else goes on. If that device is gone for good, put the file back from a backup, or let a device of the owner run 'shoebox verify --repair'."
         )
+    }
+
+    /// Asks for a segment whose bytes are not what they must be, once a mount that shows half of it can't be the cause.
+    func noteDamaged(_ chain: ChainKey) throws {
+        let now = world.uptimeMilliseconds()
+        let since = waitingSince[chain] ?? now
+        waitingSince[chain] = since
+        if now >= since + unseenMilliseconds { try want(chain, true) }
     }
 
     // MARK: What the owner has accepted

@@ -17,11 +17,13 @@ extension Engine {
     func offerAgain(_ zone: ZoneInfo, checksBytes: Bool = false) throws {
         log("the container lacks what was in '\(zone.control.title)' before; it is offered again")
         let folder = zoneFolder(zone.id)
-        try directory.publish(identity)
+        try directory.publish(identity, readsAgain: checksBytes)
         let controls = try folder.controlNames()
         for kept in try store.read({ db in try db.keptControls(of: zone.id) }) {
             let version = ControlVersion(version: kept.version.sequence, hash: kept.version.hash)
-            guard !controls.contains(version.description) else { continue }
+            if controls.contains(version.description) {
+                guard checksBytes, zone.row.isMine, try folder.removeDamagedControl(version) else { continue }
+            }
             try folder.publishControl(kept.bytes, again: version)
         }
         let names = try folder.segmentNames(of: replica)
@@ -97,7 +99,18 @@ extension Engine {
 
     /// What the own head in a zone asks for.
     func wanted(in zone: ZoneID) -> [String] {
-        Array((wantedAssets[zone] ?? [:]).values.sorted().prefix(HeadContent.wantedMax))
+        // Chains first: without them nothing is known of the rest.
+        let chains = wantedChains.filter { $0.zone == zone }.map { HeadContent.wantedChain(of: $0.replica) }.sorted()
+        let assets = (wantedAssets[zone] ?? [:]).values.sorted()
+        return Array((chains + assets).prefix(HeadContent.wantedMax))
+    }
+
+    /// Notes whether a segment of a chain is wanted that should be in the container: the own head says so next, and who
+    /// wrote it, and still has it, publishes it again.
+    func want(_ chain: ChainKey, _ isWanted: Bool) throws {
+        guard chain.replica != replica, isWanted != wantedChains.contains(chain) else { return }
+        if isWanted { wantedChains.insert(chain) } else { wantedChains.remove(chain) }
+        try markHeadDirty(chain.zone)
     }
 
     /// Notes that a content is wanted in a zone, or with nil that it is not any more; the own head says so next.
@@ -129,9 +142,14 @@ extension Engine {
         for head in heads.values.sorted(by: { $0.replica < $1.replica })
         where head.replica != replica && !head.content.wanted.isEmpty && answeredHeads[head.replica] != head.serial {
             guard zone.control.knows(head.account) else { continue }
-            for location in head.content.wanted where answeredAssets[location].map({ now >= $0 + 3_600_000 }) ?? true {
-                try mend(location, in: zone)
-                answeredAssets[location] = now
+            for location in head.content.wanted
+            where answeredAssets["\(id)/\(location)"].map({ now >= $0 + 3_600_000 }) ?? true {
+                if location == HeadContent.wantedChain(of: replica) {
+                    try offerAgain(zone, checksBytes: true)
+                } else {
+                    try mend(location, in: zone)
+                }
+                answeredAssets["\(id)/\(location)"] = now
             }
             answeredHeads[head.replica] = head.serial
         }
@@ -236,10 +254,18 @@ extension Engine {
     /// device then offers again what it holds.
     func recreateContainer() throws -> Reply {
         guard let id = try store.read({ db in try db.metaText("container") }) else { throw offlineError }
-        let names = Set(try MountListing.names(world.mount))
-        guard !names.contains("container.json") else {
-            throw RequestError(
-                ExitCode.failed, "There is a container already.", "'shoebox verify --repair' mends what it lacks.")
+        var names = Set(try MountListing.names(world.mount))
+        if names.contains("container.json") {
+            guard try isContainerFileDamaged(), hasOwnZone() else {
+                throw RequestError(
+                    ExitCode.failed, "There is a container already.", "'shoebox verify --repair' mends what it lacks.")
+            }
+            do { try removeContainerFile() } catch {
+                throw RequestError(
+                    ExitCode.notPermitted, "The damaged container.json cannot be removed: \(error)",
+                    "Who made the container runs this, or remove that file by hand first.")
+            }
+            names.remove("container.json")
         }
         let parts: Set<String> = ["accounts", "assets", "features", "zones"]
         let isLeftover = !names.isEmpty && names.isSubset(of: parts) && hasOwnZone()
@@ -254,6 +280,18 @@ extension Engine {
         return Reply(
             lines: ["The container is there again, empty; every device that takes part offers again what it holds."],
             values: ["container": id])
+    }
+
+    /// Whether container.json is there and says nothing that any version could have written.
+    private func isContainerFileDamaged() throws -> Bool {
+        do { try openContainer() } catch { return try Self.cloudError(error).code == .damaged }
+        return false
+    }
+
+    /// Not with the type of its error: a compiler of today fails on it.
+    private func removeContainerFile() throws {
+        guard let path = MountPath("container.json") else { return }
+        try world.mount.remove(path)
     }
 
     private func hasOwnZone() -> Bool {

@@ -166,14 +166,19 @@ extension Engine {
         try store.write { db in try db.setMetaText("containerOffline", state.rawValue) }
         if error.cause?.code == .full {
             try report(
-                "containerFull", "The cloud folder is full: \(error.description).",
+                "containerFull", "The cloud folder is full: \(error.sentence)",
                 "Free some space there; everything waits here and goes out by itself.")
         } else if [.otherContainer, .newerFormat, .damaged].contains(error.code) {
-            try report("containerWrong", error.description, error.remedy)
+            try report("containerWrong", error.message, error.remedy)
         } else {
             try report(
-                "offline", "The cloud folder cannot be reached: \(error.description).",
+                "offline", "The cloud folder cannot be reached: \(error.sentence)",
                 "Mount it again; everything waits here and goes out by itself.")
         }
     }
+}
+
+extension CloudError {
+    /// The message, which names the file, as the end of a sentence.
+    fileprivate var sentence: String { message.hasSuffix(".") ? message : message + "." }
 }

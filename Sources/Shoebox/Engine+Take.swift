@@ -23,6 +23,7 @@ extension Engine {
     func take(_ changes: [LocalChange], root: RootKind, author: String) throws -> Int {
         guard !changes.isEmpty else { return 0 }
         var aftermath = Aftermath()
+        var returning: [ZoneInfo] = []
         let count = try store.write { db -> Int in
             var taker = LocalTaker(
                 engine: self, root: root, db: db, writer: try HistoryWriter(db, engine: self, author: author),
@@ -40,6 +41,10 @@ extension Engine {
                     }
                 }
             }
+            for case .delete(let id) in changes where root == .library && id.isZoneRoot {
+                guard let zone = zones[id.zone], zone.row.kind == .share else { continue }
+                returning.append(zone)
+            }
             try taker.remember(changes)
             for change in changes { try taker.take(change) }
             try taker.writer.finish()
@@ -48,6 +53,12 @@ extension Engine {
         }
         for problem in aftermath.problems {
             try report(problem.code, path: problem.path, zone: problem.zone, problem.message, problem.remedy)
+        }
+        for zone in returning {
+            try report(
+                "shareFolderBack", zone: zone.id,
+                "The folder of your share '\(zone.control.title)' was deleted as a whole; it comes back, as others have it too.",
+                "'shoebox share stop' ends the share. To delete its photos for everybody, delete them in the folder.")
         }
         if aftermath.owesCopies { try makeOwedCopies() }
         for item in aftermath.moved { try followWithSidecar(item.id, from: item.folder, item.name, root: root) }

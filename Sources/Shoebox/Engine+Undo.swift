@@ -198,12 +198,12 @@ extension Engine {
         for change in stored.reversed() {
             let id = id(change)
             guard zones[change.zone]?.mayWrite(account) == true else {
-                left.append("\(describe(change)): you may only read there")
+                left.append("\(try describe(change)): you may only read there")
                 continue
             }
             guard let state = try store.read({ db in try db.state(of: id) }) else { continue }
             switch try reversal(of: change, state: state) {
-            case .nothing(let why): left.append("\(describe(change)): \(why)")
+            case .nothing(let why): left.append("\(try describe(change)): \(why)")
             case let found: steps.append((id, found))
             }
         }
@@ -278,8 +278,8 @@ extension Engine {
 
     private func id(_ stored: StoredChange) -> RecordID { RecordID(zone: stored.zone, name: stored.change.record) }
 
-    private func describe(_ stored: StoredChange) -> String {
-        "\(stored.change.type.rawValue) \(stored.change.record.description.prefix(8))"
+    private func describe(_ stored: StoredChange) throws -> String {
+        try store.read { db in try subject(id(stored), type: stored.change.type, db) }
     }
 
     // MARK: Conflicts

@@ -72,7 +72,10 @@ private struct Verifier {
 
     private mutating func note(_ code: String, _ error: CloudError, _ path: String, zone: ZoneID?, mendable: Bool) {
         note(
-            code, error.path.isEmpty ? path : error.path, zone: zone, error.message, error.remedy, mendable: mendable)
+            code, error.path.isEmpty ? path : error.path, zone: zone, error.message,
+            error.code == .damaged && zone != nil
+                ? "This device can't mend it: run 'shoebox verify --repair' on a device of who wrote it. Everything else goes on."
+                : error.remedy, mendable: mendable)
     }
 
     /// Whether an error ends all looking at the container.
@@ -127,25 +130,34 @@ private struct Verifier {
 
     private mutating func checkControls(_ zone: ZoneInfo, _ folder: ZoneFolder) throws {
         let names = try folder.controlNames()
-        for kept in try engine.store.read({ db in try db.keptControls(of: zone.id) }) {
-            let version = ControlVersion(version: kept.version.sequence, hash: kept.version.hash)
+        var kept: Set<String> = []
+        func isKept(_ error: CloudError) -> Bool {
+            zone.row.isMine && error.code == .damaged && kept.contains(error.path)
+        }
+        for control in try engine.store.read({ db in try db.keptControls(of: zone.id) }) {
+            let version = ControlVersion(version: control.version.sequence, hash: control.version.hash)
+            let path = "zones/\(zone.id)/control/\(version)"
+            kept.insert(path)
             guard !names.contains(version.description) else { continue }
             note(
-                "control", "zones/\(zone.id)/control/\(version)", zone: zone.id,
+                "control", path, zone: zone.id,
                 "A control that was seen before is gone.", "", mendable: true)
         }
         var keyring = zone.keyring
         do {
             let current = try folder.currentControl(identity: engine.identity, keyring: &keyring)
             for problem in current.problems where problem.code != .notYet {
-                note("control", problem, "zones/\(zone.id)/control", zone: zone.id, mendable: false)
+                note(
+                    "control", problem, "zones/\(zone.id)/control", zone: zone.id, mendable: isKept(problem))
             }
         } catch {
             let error = try Engine.faultOnly(error)
             let isKnown = report.faults.contains { $0.code == "control" && $0.zone == zone.id && $0.isMendable }
             // Without the own account's statements nothing that it signed can be read.
             let isUnsigned = error.code == .notYet && report.faults.contains { $0.code == "account" && $0.isMendable }
-            if !isKnown { note("control", error, "zones/\(zone.id)/control", zone: zone.id, mendable: isUnsigned) }
+            if !isKnown {
+                note("control", error, "zones/\(zone.id)/control", zone: zone.id, mendable: isUnsigned || isKept(error))
+            }
         }
     }
 
@@ -155,7 +167,7 @@ private struct Verifier {
             guard try engine.directory.refresh(account) == nil else { continue }
             note(
                 "account", "accounts/\(account)", zone: account == engine.account ? zone.id : nil,
-                "The statements of \(engine.label(of: account)) are gone.",
+                "The statements of \(engine.label(of: account)) are gone, or damaged.",
                 "They come back when a device of \(engine.label(of: account)) runs.",
                 mendable: account == engine.account)
         }

@@ -63,6 +63,10 @@ public final class Engine {
     var ownHeadsWritten: [ZoneID: UInt64] = [:]
     /// Contents that could not be read in the container, by zone, with where they should be: what the own heads ask for.
     var wantedAssets: [ZoneID: [Digest32: String]] = [:]
+    /// When the heads of each zone were last read.
+    var headsRead: [ZoneID: HeadsRead] = [:]
+    /// Chains of which a segment should be in the container and is not, or is damaged: what the own heads ask for, too.
+    var wantedChains: Set<ChainKey> = []
     /// Since when an asset that should be there has not been seen (uptime).
     var absentAssets: [String: UInt64] = [:]
     /// When an asset that others asked for was last looked at (uptime), and the heads that were answered, by serial.

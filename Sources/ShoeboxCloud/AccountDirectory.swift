@@ -19,6 +19,8 @@ public final class AccountDirectory: Sendable {
     /// not tried for ever, so that files which strangers plant among them only delay.
     static let statementsMax = 4_096
     static let statementBytesMax = 65_536
+    /// The most files that were no statements and are tried again each time.
+    static let damagedMax = 8
 
     private let access: MountAccess
     private let state = Mutex(State())
@@ -43,8 +45,11 @@ public final class AccountDirectory: Sendable {
         let (known, failures) = state.withLock { ($0.statements[id] ?? [:], $0.failures[id] ?? [:]) }
         var fresh: [String: AccountStatement?] = [:]
         var failed: Set<String> = []
-        let names = try access.list(directory).filter { known[$0] == nil && parseNumberedName($0) != nil }
-        for name in names.sorted().prefix(Self.statementsMax) {
+        let listed = try access.list(directory).filter { parseNumberedName($0) != nil }.sorted()
+        let names = listed.filter { known[$0] == nil }.prefix(Self.statementsMax)
+        // What was damaged may have been published again.
+        let damaged = listed.filter { name in known[name].map { $0 == nil } ?? false }.prefix(Self.damagedMax)
+        for name in names + damaged {
             guard let (number, hash) = parseNumberedName(name), let path = directory.appending(name) else { continue }
             do {
                 guard let bytes = try access.readKnown(path, maxBytes: Self.statementBytesMax) else { continue }
@@ -89,16 +94,48 @@ public final class AccountDirectory: Sendable {
         try access.list(MountPath.of("accounts")).compactMap { Digest32(hex: $0).map(AccountID.init) }.sorted()
     }
 
-    /// Publishes the account's statements that this device knows; repeating it is fine.
-    public func publish(_ identity: Identity) throws(CloudError) {
-        let there = Set(try access.list(MountPath.of("accounts", identity.account.description)))
+    /// Publishes the account's statements that this device knows, also in the place of damaged ones; repeating it is fine.
+    ///
+    /// - Parameter readsAgain: whether what was read before is read again, in case that it was damaged since.
+    public func publish(_ identity: Identity, readsAgain: Bool = false) throws(CloudError) {
+        let account = identity.account
+        if readsAgain {
+            state.withLock { state in
+                state.statements[account] = nil
+                state.failures[account] = nil
+            }
+        }
+        let there = Set(try access.list(MountPath.of("accounts", account.description)))
+        try refresh(account)
         for bytes in identity.statements {
             let statement = try AccountStatement(bytes)
-            guard !there.contains(numberedName(statement.number, statement.hash)) else { continue }
-            try publish(statement, of: identity.account)
+            let name = numberedName(statement.number, statement.hash)
+            if there.contains(name) {
+                guard isDamaged(name, of: account), try removeDamaged(name, of: account) else { continue }
+            }
+            try publish(statement, of: account)
         }
         do { try access.mount.synchronize() } catch { throw CloudError(error) }
         try refresh(identity.account)
+    }
+
+    /// Whether a file was read that is not what its name says. One that is only not seen yet is no such file.
+    private func isDamaged(_ name: String, of account: AccountID) -> Bool {
+        state.withLock { state in
+            if let read = state.statements[account]?[name] { return read == nil }
+            return state.failures[account]?[name] != nil
+        }
+    }
+
+    /// Takes a damaged file away, to be published again with the right bytes; false where another user wrote it, who has
+    /// to do that.
+    private func removeDamaged(_ name: String, of account: AccountID) throws(CloudError) -> Bool {
+        guard let path = MountPath.of("accounts", account.description).appending(name) else { return false }
+        do throws(FileError) { try access.mount.remove(path) } catch {
+            guard error.code == .denied else { throw CloudError(error) }
+            return false
+        }
+        return true
     }
 
     /// Publishes one statement, by whomever it was signed.
@@ -112,6 +149,9 @@ public final class AccountDirectory: Sendable {
         let name = numberedName(statement.number, statement.hash)
         guard let path = MountPath.of("accounts", account.description).appending(name) else { return }
         try access.publish(path, statement.bytes)
-        _ = state.withLock { $0.statements[account, default: [:]].updateValue(statement, forKey: name) }
+        state.withLock { state in
+            state.statements[account, default: [:]].updateValue(statement, forKey: name)
+            state.failures[account]?[name] = nil
+        }
     }
 }

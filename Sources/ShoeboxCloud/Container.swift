@@ -24,6 +24,11 @@ public struct Container: Sendable {
     /// Who may reach the files.
     public let mode: Mode
 
+    /// What every version has.
+    private struct Start: Codable {
+        var format: String
+    }
+
     private struct Description: Codable {
         var format: String
         var id: String
@@ -80,14 +85,19 @@ public struct Container: Sendable {
                 remedy: "Check that the right directory is mounted; 'shoebox init' makes a container.",
                 path: path.description)
         }
+        if let start = try? JSONDecoder().decode(Start.self, from: Data(bytes)),
+            start.format.hasPrefix("shoebox.container/"), start.format != "shoebox.container/1"
+        {
+            // Nothing else of it has to be as in this one.
+            throw newer("format '\(escapeForDisplay(Array(start.format.utf8)))'")
+        }
         guard let description = try? JSONDecoder().decode(Description.self, from: Data(bytes)) else {
-            throw .damaged("container.json is not what it must be.", path: path.description)
+            throw damaged("container.json is not what it must be.")
         }
         guard description.format == "shoebox.container/1" else {
-            if description.format.hasPrefix("shoebox.container/") { throw newer("format '\(description.format)'") }
-            throw .damaged("container.json is of format '\(description.format)'.", path: path.description)
+            throw damaged("container.json is of format '\(escapeForDisplay(Array(description.format.utf8)))'.")
         }
-        guard isID(description.id) else { throw .damaged("The container's id is not valid.", path: path.description) }
+        guard isID(description.id) else { throw damaged("The container's id is not valid.") }
         guard let mode = Mode(rawValue: description.mode) else { throw newer("mode '\(description.mode)'") }
         for feature in try access.list(.of("features")).sorted() where !knownFeatures.contains(feature) {
             throw newer("feature '\(escapeForDisplay(Array(feature.utf8)))'")
@@ -103,6 +113,14 @@ public struct Container: Sendable {
     }
 
     private static func isID(_ text: String) -> Bool { decodeHex(text)?.count == 16 }
+
+    private static func damaged(_ message: String) -> CloudError {
+        CloudError(
+            code: .damaged, message: message,
+            remedy:
+                "Check that the right folder is mounted. If only this file is damaged, 'shoebox verify --repair --new-container' writes it anew.",
+            path: "container.json")
+    }
 
     private static func newer(_ what: String) -> CloudError {
         CloudError(

@@ -41,10 +41,20 @@ public struct HeadContent: Hashable, Sendable {
     public var wallMilliseconds: UInt64
     /// What was applied of each replica.
     public var vector: [ReplicaID: Position]
-    /// Locations of assets that the writer found absent or damaged, sorted; at most `wantedMax`.
+    /// What the writer found absent or damaged, sorted; at most `wantedMax`: locations of assets, and chains as
+    /// `log/<replica>`.
     public var wanted: [String] = []
     /// The most assets that a head asks for at a time.
     public static let wantedMax = 64
+    /// A chain of which a segment is wanted, as `wanted` says it.
+    public static func wantedChain(of replica: ReplicaID) -> String { "log/\(replica)" }
+    /// Whether this is something that a head may ask for.
+    static func isWantable(_ text: String) -> Bool {
+        if AssetStore.locationIsValid(text) { return true }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "log", let replica = ReplicaID(hex: parts[1]) else { return false }
+        return wantedChain(of: replica) == text
+    }
     /// The generation of the account's own invitation that it gives back; 0 for none.
     public var left: UInt64 = 0
     /// The generation of the invitation that it gave back and wants again; 0 for none.
@@ -214,7 +224,7 @@ extension HeadRecord {
             control: control.map { ControlVersion(version: $0.sequence, hash: $0.hash) },
             statement: wire.hasStatement ? try wire.statement.position("head.statement") : nil,
             wallMilliseconds: wire.wallMilliseconds, vector: vector,
-            wanted: wire.wanted.prefix(HeadContent.wantedMax).filter(AssetStore.locationIsValid), left: wire.left,
+            wanted: wire.wanted.prefix(HeadContent.wantedMax).filter(HeadContent.isWantable), left: wire.left,
             returning: wire.returning)
         guard (content.last.sequence == 0) == (content.last == .start) else {
             throw .damaged("A head names a segment 0.")

@@ -179,6 +179,21 @@ extension ZoneFolder {
     /// The names of the controls that are seen; the listing may be old.
     public func controlNames() throws(CloudError) -> Set<String> { Set(try access.list(path("control"))) }
 
+    /// Takes away a control's file whose bytes are not those of its name, to be published again; false if there is none, or
+    /// another user wrote it, who has to do that.
+    public func removeDamagedControl(_ version: ControlVersion) throws(CloudError) -> Bool {
+        let path = path("control", version.description)
+        guard let bytes = try access.readKnown(path, maxBytes: ControlFile.bytesMax), sha256(bytes) != version.hash
+        else {
+            return false
+        }
+        do throws(FileError) { try access.mount.remove(path) } catch {
+            guard error.code == .denied else { throw CloudError(error) }
+            return false
+        }
+        return true
+    }
+
     /// Publishes a control again that the container has lost, byte for byte.
     public func publishControl(_ bytes: [UInt8], again version: ControlVersion) throws(CloudError) {
         guard sha256(bytes) == version.hash else { throw .invalid("The bytes are not those of the control.") }

@@ -24,9 +24,16 @@ struct ConflictsCommand: ParsableCommand {
 
         func execute(_ output: Output) throws -> Int32 {
             let conflicts = try TreeListing(try installation()).conflicts()
+            // The time of a file goes with its content, and is decided with it.
+            let contents = Set(conflicts.filter { $0.field == "content" }.map(\.id))
+            let shown = conflicts.filter { $0.field != "modified" || !contents.contains($0.id) }
             output.result(
                 ["conflicts": .array(conflicts.map { .object($0.json) })],
-                lines: conflicts.isEmpty ? ["no conflicts"] : conflicts.map(\.line))
+                lines: conflicts.isEmpty
+                    ? ["no conflicts"]
+                    : shown.map(\.line)
+                        + (contents.isEmpty
+                            ? [] : ["The other content of a photo lies beside it, as '… (conflict …)'."]))
             return 0
         }
     }

@@ -13,6 +13,14 @@ struct HistoryCommand: ToolCommand {
             The token at the end is where to read on from the next time. 'shoebox undo' takes a transaction back.
             """)
 
+    /// What says nothing to a person: how a record proves whose it is, and what the line above says already.
+    private static let hidden: Set<String> = ["origin", "photo", "tag"]
+
+    private static func shown(_ key: String, _ value: String) -> String {
+        guard key == "modified", let nanoseconds = Int64(value), nanoseconds > 0 else { return short(value) }
+        return StatusText.local(UInt64(nanoseconds / 1_000_000))
+    }
+
     private static func short(_ text: String) -> String {
         let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
         return line.count > 60 ? line.prefix(59) + "…" : line
@@ -27,17 +35,17 @@ struct HistoryCommand: ToolCommand {
         var lines: [String] = []
         if !common.json {
             for entry in entries {
-                lines.append("\(entry.token)  \(StatusText.local(entry.timeMilliseconds))  \(entry.author)")
+                lines.append("\(entry.token)  \(StatusText.local(entry.timeMilliseconds))  \(entry.source)")
                 for item in entry.items {
-                    let name = item.fields.first { $0.key == "name" || $0.key == "title" }?.value
                     lines.append(
-                        "    \(item.action) \(item.type) \(name ?? item.record.name.description) by \(item.account) at "
+                        "    \(item.action) \(item.type) \(item.subject) by \(item.account) at "
                             + StatusText.local(item.writtenMilliseconds)
                             + (item.standing == "accepted" ? "" : ", \(item.standing)"))
-                    for (key, value) in item.fields {
+                    for (key, value) in item.fields where !Self.hidden.contains(key) {
                         lines.append(
                             "        \(key): "
-                                + (item.former[key].map { "'\(Self.short($0))' → " } ?? "") + "'\(Self.short(value))'")
+                                + (item.former[key].map { "'\(Self.shown(key, $0))' → " } ?? "")
+                                + "'\(Self.shown(key, value))'")
                     }
                 }
             }

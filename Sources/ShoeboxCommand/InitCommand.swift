@@ -81,6 +81,7 @@ struct InitCommand: ToolCommand {
                 "library": .string(configuration.library.text), "shared": .string(configuration.shared.text),
                 "state": .string(configuration.state.text), "madeContainer": .bool(outcome.madeContainer),
                 "madeAccount": .bool(outcome.madeAccount),
+                "namesakes": .array(outcome.namesakes.map(JSONValue.string)),
                 "recoveryFile": recovery.map(JSONValue.string) ?? .null,
             ],
             lines: [
@@ -88,6 +89,11 @@ struct InitCommand: ToolCommand {
                     + (outcome.madeContainer ? "a new container." : "the container that is there."),
                 "configuration: \(outcome.installation.file)",
             ]
+                + (outcome.namesakes.isEmpty
+                    ? []
+                    : [
+                        "There is another account '\(configuration.account)' here already: \(outcome.namesakes.joined(separator: ", ")). If that is you, this one can't see its photos: use 'shoebox init --join', or '--import' with an exported file, and another configuration and state directory. If not, people invite you by '\(configuration.account)#\(outcome.fingerprint)'."
+                    ])
                 + (recovery == nil
                     ? []
                     : [

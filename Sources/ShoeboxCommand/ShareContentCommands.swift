@@ -20,15 +20,50 @@ struct ShareCreateCommand: ToolCommand {
     var publicPermission = PublicArgument.none
     @Option(help: "Whether the container's files are encrypted.") var encryption = EncryptionArgument.sealed
     @Option(help: "What becomes of participants' copies when the share ends for them.") var onEnd = EndArgument.remove
+    @Flag(help: "Only say what would happen.") var dryRun = false
     @OptionGroup var common: CommonOptions
 
     func execute(_ output: Output) throws -> Int32 {
-        try submit(on: path, output) { paths in
+        if dryRun { return try preview(output) }
+        return try submit(on: path, output) { paths in
             .shareCreate(
                 paths: paths, title: title ?? paths.first?.path?.last.map { "\($0)" } ?? "",
                 publicPermission: publicPermission.rawValue,
                 isSealed: encryption == .sealed, onEnd: onEnd.rawValue)
         }
+    }
+}
+
+extension ShareCreateCommand {
+    /// Says what would be shared, and who would see it. Nothing is written.
+    fileprivate func preview(_ output: Output) throws -> Int32 {
+        let installation = try installation()
+        let listing = try TreeListing(installation)
+        let entries = try path.flatMap { try listing.entries(at: try installation.reference($0)) }
+        if let taken = entries.first(where: { $0.share != nil || $0.path.hasPrefix("shared/") }) {
+            throw RequestError(
+                ExitCode.failed,
+                taken.share.map { "'\(taken.path)' is in the share '\($0)' already; a photo is in one share at most." }
+                    ?? "'\(taken.path)' is not in your library.",
+                "'shoebox list' shows what is in which share.")
+        }
+        let files = entries.filter { $0.type != .folder }
+        let bytes = files.reduce(UInt64(0)) { $0 &+ $1.size }
+        let name = title ?? entries.first?.reference.path?.last.map { "\($0)" } ?? ""
+        let readers =
+            publicPermission == .none
+            ? "nobody but you sees them until you invite somebody"
+            : "whoever has the link may join with '\(publicPermission.rawValue)'"
+        let what =
+            "a \(encryption.rawValue) share '\(name)' of \(files.count) \(files.count == 1 ? "file" : "files") (\(StatusText.size(bytes))): they stay where they are, and \(readers)"
+        output.result(
+            [
+                "wouldDo": .string(what), "paths": .array(files.map { .string($0.path) }),
+                "bytes": .integer(Int64(clamping: bytes)),
+            ],
+            lines: ["Would make \(what)."] + files.prefix(20).map { "  \($0.path)" }
+                + (files.count > 20 ? ["  … and \(files.count - 20) more"] : []))
+        return 0
     }
 }
 

@@ -31,5 +31,12 @@ struct ShowCommand: ToolCommand {
 
 extension ConflictDescription {
     /// As a list for people shows it.
-    var line: String { "\(path ?? id.name.description): \(field) is '\(shown)'; \(number): \(author) wrote '\(other)'" }
+    var line: String {
+        "\(path ?? id.name.description): \(field) is '\(Self.text(shown, field))'; \(number): \(author) wrote '\(Self.text(other, field))' at \(StatusText.local(timeMilliseconds))"
+    }
+
+    private static func text(_ value: String, _ field: String) -> String {
+        guard field == "modified", let nanoseconds = Int64(value), nanoseconds > 0 else { return value }
+        return StatusText.local(UInt64(nanoseconds / 1_000_000))
+    }
 }

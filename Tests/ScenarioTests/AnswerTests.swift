@@ -184,7 +184,7 @@ import Testing
         try expect("stop", bob: nil)
         // That it has ended is a note, and nothing to attend to.
         let status = try bob.status()
-        #expect(FileManager.default.subpaths(atPath: bob.shared)?.filter { !$0.hasPrefix(".shoebox") } == ["alice"])
+        #expect(FileManager.default.subpaths(atPath: bob.shared)?.filter { !$0.hasPrefix(".shoebox") } == [])
         let said = String(decoding: JSONText.encode(.object(status)), as: UTF8.self)
         #expect(status["state"]?.text != "attention", "\(said)")
         let notes = status["problems"]?.array?.compactMap { $0.object?["isInformation"]?.bool } ?? []

@@ -20,14 +20,6 @@ struct CloneCommandTests {
         try #require(try person.must("account", "show", "--json").json["replica"]?.text)
     }
 
-    /// What the container has of segments: no number of a replica twice.
-    private func expectNoNumberTwice(_ person: CommandPerson) throws {
-        let all = files.enumerator(atPath: person.container)?.compactMap { $0 as? String } ?? []
-        let segments = all.filter { $0.contains("/log/") && $0.split(separator: "/").count == 5 }
-        let numbers = segments.map { String($0.prefix { $0 != "-" }) }
-        #expect(!numbers.isEmpty && Set(numbers).count == numbers.count, "\(segments)")
-    }
-
     @Test func `a state directory that runs on two machines becomes two replicas, and nothing is lost`() throws {
         let place = try CommandPlace()
         let alice = try place.person("alice")
@@ -46,14 +38,14 @@ struct CloneCommandTests {
         for (name, text) in [("one", "one"), ("two", "two"), ("three", "three")] {
             #expect(alice.text("\(alice.library)/\(name).jpg") == text)
         }
-        try expectNoNumberTwice(alice)
+        try alice.expectNoNumberTwice()
         try files.moveItem(atPath: alice.home, toPath: alice.home + ".clone")
         try files.moveItem(atPath: alice.home + ".original", toPath: alice.home)
         try alice.drop("four", at: alice.library + "/four.jpg")
         for _ in 0..<2 { _ = try alice.run(["sync"]) }
         #expect(alice.text(alice.library + "/three.jpg") == "three" && alice.text(alice.library + "/two.jpg") == "two")
         #expect(try replica(alice) == first)
-        try expectNoNumberTwice(alice)
+        try alice.expectNoNumberTwice()
     }
 
     @Test func `an older state directory that was restored reuses no number, and loses and doubles nothing`() throws {
@@ -74,6 +66,6 @@ struct CloneCommandTests {
         let shown = try files.contentsOfDirectory(atPath: alice.library).filter { $0.hasSuffix(".jpg") }.sorted()
         #expect(shown == ["one.jpg", "three.jpg", "two.jpg"])
         for name in ["one", "two", "three"] { #expect(alice.text("\(alice.library)/\(name).jpg") == name) }
-        try expectNoNumberTwice(alice)
+        try alice.expectNoNumberTwice()
     }
 }

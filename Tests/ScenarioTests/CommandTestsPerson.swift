@@ -149,6 +149,15 @@ final class CommandPerson {
         try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -30)], ofItemAtPath: path)
     }
 
+    /// What the container has of segments: no number of a replica twice.
+    func expectNoNumberTwice(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let all = FileManager.default.enumerator(atPath: container)?.compactMap { $0 as? String } ?? []
+        let segments = all.filter { $0.contains("/log/") && $0.split(separator: "/").count == 5 }
+        let numbers = segments.map { String($0.prefix { $0 != "-" }) }
+        #expect(
+            !numbers.isEmpty && Set(numbers).count == numbers.count, "\(segments)", sourceLocation: sourceLocation)
+    }
+
     func text(_ path: String) -> String? {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -113,6 +113,38 @@ import Testing
         }
     }
 
+    @Test func `what would be shared is said before, and nothing is made`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        for name in ["one", "two"] { try alice.drop(name, at: alice.library + "/Lake/\(name).jpg") }
+        try alice.drop("own", at: alice.library + "/own.jpg")
+        try alice.must("sync")
+        let before = FileManager.default.subpaths(atPath: alice.container)
+        let wanted = try alice.must("share", "create", "library/Lake", "--title", "Summer", "--dry-run", "--json").json
+        #expect(
+            wanted["paths"]?.array?.compactMap(\.text) == ["library/Lake/one.jpg", "library/Lake/two.jpg"]
+                && wanted["bytes"]?.integer == 6)
+        let said = try alice.must("share", "create", "library/Lake", "--public", "readOnly", "--dry-run").output
+        #expect(said.contains("'Lake' of 2 files") && said.contains("whoever has the link"), "\(said)")
+        #expect(try alice.run(["share", "create", "library/nothing", "--dry-run"]).code == 10)
+        #expect(FileManager.default.subpaths(atPath: alice.container) == before)
+        #expect(try alice.must("share", "list", "--json").json["shares"]?.array?.isEmpty == true)
+        try alice.must("share", "create", "library/Lake", "--title", "Summer")
+        let refused = try alice.run(["share", "create", "library/Lake/one.jpg", "--dry-run"])
+        #expect(refused.code == 1 && refused.errors.contains("Summer"), "\(refused.errors)")
+    }
+
+    @Test func `a second account of one name is told of the first`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        let first = try #require(try alice.must("account", "show", "--json").json["fingerprint"]?.text)
+        for name in ["state", "config.json", "library", "shared"] {
+            try FileManager.default.removeItem(atPath: alice.home + "/" + name)
+        }
+        let again = try alice.initialize()
+        #expect(again.code == 0 && again.output.contains(first) && again.output.contains("--join"), "\(again.output)")
+    }
+
     @Test func `what is wrong with the container is told apart`() throws {
         let place = try CommandPlace()
         let alice = try place.person("alice")

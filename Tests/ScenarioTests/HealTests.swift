@@ -196,6 +196,113 @@ import Testing
         try party.expectGoesOn()
     }
 
+    @Test(arguments: ["zones/ZONE/control/", "accounts/OWN"], [true, false])
+    func
+        `what is damaged of the owner's controls and statements is mended by its own device, and who comes later gets in`(
+            prefix: String, isCut: Bool
+        ) throws
+    {
+        var party = try Party(bob: "readOnly", others: ["dave"])
+        let storage = party.village.world.storage
+        let text = prefix.replacing("ZONE", with: party.zone.description)
+            .replacing("OWN", with: party.alice.identity.account.description)
+        let before = storage.tree()
+        for path in try party.village.mountFiles(text) where !path.description.contains("inbox") {
+            var bytes = try #require(storage.rawRead(path))
+            if isCut { bytes.removeLast(bytes.count / 2) } else { bytes[bytes.count / 2] ^= 0x40 }
+            storage.rawWrite(path, bytes)
+        }
+        try party.carol.restart()
+        let seen = try party.carol.engine.verify()
+        #expect(!seen.faults.isEmpty && !seen.faults.contains { $0.isMendable }, "\(seen.faults)")
+        try party.alice.restart()
+        let report = try party.alice.engine.verify()
+        #expect(!report.faults.isEmpty && report.faults.allSatisfy(\.isMendable), "\(report.faults)")
+        let reply = party.alice.request(try #require(report.repair))
+        #expect(reply.code == 0, "\(reply)")
+        try party.village.meet()
+        for (path, bytes) in before where path.hasPrefix(text) && !path.contains("inbox") {
+            #expect(storage.tree()[path] == bytes, "\(path)")
+        }
+        let dave = try #require(party.village.replicas.last)
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        try #require(try party.village.settle())
+        #expect(dave.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        for replica in party.village.replicas {
+            #expect(try replica.engine.verify().faults.isEmpty, "\(replica.label)")
+        }
+    }
+
+    @Test func `an own statement that is damaged comes back when the device starts again`() throws {
+        let party = try Party(bob: "readOnly")
+        let storage = party.village.world.storage
+        let files = try party.village.mountFiles("accounts/\(party.alice.identity.account)")
+        let path = try #require(files.first { !$0.description.contains("inbox") })
+        let before = storage.rawRead(path)
+        storage.rawWrite(path, [1, 2, 3])
+        try party.alice.restart()
+        try party.village.pass(4)
+        #expect(storage.rawRead(path) == before)
+    }
+
+    @Test(arguments: ["", "{\"format\": \"holiday\"}", "{\"format\": \"shoebox.container/1\", \"id\": \"x\"}"])
+    func `a damaged container.json is written anew on demand, with the same id, and a newer one never`(text: String)
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let storage = party.village.world.storage
+        let file = try "container.json".mountPath
+        let before = try #require(storage.rawRead(file))
+        storage.rawWrite(file, Array("{\"format\": \"shoebox.container/2\"}".utf8))
+        for replica in party.village.replicas { try replica.restart() }
+        #expect(party.alice.request(.recreateContainer).code == ExitCode.failed)
+        storage.rawWrite(file, text.isEmpty ? Array(before.prefix(before.count / 2)) : Array(text.utf8))
+        try party.village.pass(4)
+        party.expectNamed("containerWrong", by: party.village.replicas)
+        let report = try party.bob.engine.verify()
+        #expect(report.faults.contains { $0.remedy.contains("--new-container") }, "\(report.faults)")
+        let reply = party.bob.request(.recreateContainer)
+        #expect(reply.code == 0, "\(reply)")
+        try party.village.meet()
+        try #require(try party.village.settle())
+        for replica in party.village.replicas {
+            #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)")
+            #expect(try replica.engine.verify().faults.isEmpty)
+        }
+        try party.expectGoesOn()
+    }
+
+    @Test(arguments: ["absent", "damaged"])
+    func `a segment that is lost while its writer's head stays comes back from the writer, for who needs it`(
+        how: String
+    ) throws {
+        var party = try Party(bob: "readOnly", others: ["dave"])
+        let storage = party.village.world.storage
+        let lost = try party.village.mountFiles("zones/\(party.zone)/log/\(party.alice.identity.replica)")
+        let before = storage.tree()
+        for path in lost { if how == "absent" { storage.rawRemove(path) } else { storage.rawWrite(path, [7, 7, 7]) } }
+        // Who has read all of it misses nothing.
+        try party.village.pass(4)
+        party.expectShown()
+        let dave = try #require(party.village.replicas.last)
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        let alone = party.village.replicas
+        party.village.replicas = [dave]
+        try party.village.pass(4)
+        party.village.world.clock.advance(milliseconds: 130_000)
+        try party.village.pass(4)
+        #expect(dave.tree(.shared).isEmpty && !dave.isQuiet)
+        party.expectNamed(how == "absent" ? "segmentMissing" : "segmentDamaged", by: [dave])
+        party.village.replicas = alone
+        try party.village.meet()
+        try #require(try party.village.settle())
+        #expect(dave.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        for path in lost { #expect(storage.tree()[path.description] == before[path.description]) }
+        for replica in party.village.replicas { #expect(replica.problems.isEmpty, "\(replica.problems)") }
+    }
+
     @Test func `verify finds damage of every kind, and repair mends its own`() throws {
         let party = try Party(bob: "readWrite")
         let storage = party.village.world.storage

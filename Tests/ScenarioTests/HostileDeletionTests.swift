@@ -73,6 +73,19 @@ import Testing
         party.expectShown(["deep/b.jpg": "bbb"])
     }
 
+    @Test func `the folder of an own share that its owner deletes as a whole comes back, and that is said`() throws {
+        let party = try Party(bob: "readWrite")
+        for number in 0..<4 { try party.alice.machine.library.write("Other/\(number).jpg", "other \(number)") }
+        try #require(try party.village.settle())
+        let before = party.alice.tree(.library)
+        try party.alice.machine.library.delete("Summer")
+        try party.village.pass(8)
+        #expect(party.alice.tree(.library) == before)
+        let said = party.alice.problems.filter { $0.code == "shareFolderBack" }
+        #expect(said.count == 1 && said.first?.remedy.contains("share stop") == true, "\(party.alice.problems)")
+        #expect(party.carol.tree(.shared).count == 2)
+    }
+
     @Test func `many deletions at once wait for a word, and end when the files are back`() throws {
         let village = try Village(labels: ["alice"])
         let alice = village.replicas[0]

@@ -214,6 +214,7 @@ struct RebuildCommandTests {
         #expect(change["fields"]?.object?["caption"]?.text == "two")
         #expect(change["former"]?.object?["caption"]?.text == "one")
         #expect(try alice.must("history").output.contains("'one' → 'two'"))
+        #expect(try alice.must("history").output.contains("set Photo library/a.jpg by alice"))
         try alice.must("undo", String(try #require(last["token"]?.integer)))
         #expect(try alice.must("show", "library/a.jpg", "--json").json["caption"]?.text == "one")
         let assets =

@@ -75,17 +75,28 @@ public struct Installation: Sendable {
         guard state.isSetUp else {
             throw RequestError(
                 ExitCode.failed, "The account '\(configuration.account)' is not set up on this machine.",
-                "Run 'shoebox init' with the same account and folders.")
+                Self.setUpRemedy)
         }
-        return try Store(path: state.database.text)
+        // Never made anew by looking: what it lacks would be taken for what there is.
+        let store = state.hasDatabase ? try state.openStore() : nil
+        guard let store, try store.read({ db in try db.metaText("container") }) != nil else {
+            throw RequestError(
+                ExitCode.failed, "The local database \(state.database) is gone, or was never finished.",
+                "Run 'shoebox init' again with the same account and folders: everything comes back from the folders and the container."
+            )
+        }
+        return store
     }
+
+    private static let setUpRemedy =
+        "Run 'shoebox init' with the same account and folders; for an account that exists already with '--join', or with '--import' and a file that 'shoebox account export' wrote."
 
     /// The keys of an account that was set up.
     public func identity() throws -> Identity {
         guard let identity = try state.readIdentity() else {
             throw RequestError(
                 ExitCode.failed, "The account '\(configuration.account)' is not set up on this machine.",
-                "Run 'shoebox init' with the same account and folders.")
+                Self.setUpRemedy)
         }
         return identity
     }

@@ -62,6 +62,8 @@ public struct Setup {
         public var madeContainer: Bool
         /// Whether this made the account.
         public var madeAccount: Bool
+        /// The fingerprints of other accounts of this name in the container, as far as they are seen, if it was made now.
+        public var namesakes: [String] = []
         /// The file that restores the account; nil if it is not here (any more).
         public var recoveryFile: AbsolutePath?
     }
@@ -83,8 +85,9 @@ public struct Setup {
         let lock = try LibraryLock.acquire(state)
         defer { lock.release() }
         let world = installation.world()
-        let store = try Store(path: state.database.text)
+        let store = try state.openStore()
         let isBound = try store.read { db in try db.metaText("container") } != nil
+        let lostState = !isBound && state.isSetUp
         var madeContainer = false
         if joins != nil {
             // A device that joins an account finds the account's container there; a new one would be another place.
@@ -94,13 +97,20 @@ public struct Setup {
         }
         let madeAccount = try makeIdentity(state, world)
         let engine = try installation.makeEngine(store)
-        try engine.setUp(host: ProcessInfo.processInfo.hostName, takeOver: takesOver)
+        try engine.setUp(host: ProcessInfo.processInfo.hostName, takeOver: takesOver, lostState: lostState)
         // Last: what is written down works. Until then everything above can be done again.
         if isNew { try configuration.save(to: file) }
         let recovery = state.recoveryFile(account: configuration.account)
+        let namesakes = madeAccount ? try namesakes(engine) : []
         return Outcome(
             installation: installation, fingerprint: engine.identity.account.fingerprint, madeContainer: madeContainer,
-            madeAccount: madeAccount, recoveryFile: access(recovery.text, F_OK) == 0 ? recovery : nil)
+            madeAccount: madeAccount, namesakes: namesakes,
+            recoveryFile: access(recovery.text, F_OK) == 0 ? recovery : nil)
+    }
+
+    private func namesakes(_ engine: Engine) throws -> [String] {
+        try engine.directory.accounts().filter { $0.label == account && $0.account != engine.account }
+            .map(\.account.fingerprint)
     }
 
     // MARK: Configuration

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 public import ShoeboxCloud
 import ShoeboxModel
+import ShoeboxStore
 
 /// The directory that holds one account's database and keys on one machine. Mode 0700; nothing in it is shared.
 ///
@@ -39,6 +40,29 @@ public struct StateDirectory: Hashable, Sendable {
 
     /// Whether an account was set up here.
     public var isSetUp: Bool { access(identityFile.text, F_OK) == 0 }
+
+    /// Whether there is a local database.
+    public var hasDatabase: Bool { access(database.text, F_OK) == 0 }
+
+    /// How many bytes its disk has left for its user; nil if that can't be told.
+    var bytesFree: UInt64? {
+        var found = statvfs()
+        guard statvfs(path.text, &found) == 0 else { return nil }
+        return UInt64(found.f_bavail).multipliedReportingOverflow(by: UInt64(found.f_frsize)).partialValue
+    }
+
+    /// Whether the disk has no room for the next transaction.
+    var isFull: Bool { bytesFree.map { $0 < 1 << 20 } ?? false }
+
+    /// Opens or makes the local database.
+    ///
+    /// - Throws: `RequestError` that names the file, and says what to do about a full disk or a damaged file.
+    func openStore() throws -> Store {
+        do { return try Store(path: database.text) } catch {
+            guard let failure = Failures.describe(error, state: self) else { throw error }
+            throw RequestError(failure.code, failure.message, failure.remedy)
+        }
+    }
 
     /// Makes the directory and its parents, readable by its user only.
     public func make() throws {

@@ -9,6 +9,8 @@ public struct HistoryEntry: Sendable {
     public struct Item: Sendable {
         /// The record.
         public var record: RecordID
+        /// What it is, as a person knows it: where it shows, or showed; for what belongs to a photo, that photo.
+        public var subject: String
         /// Its kind.
         public var type: RecordType
         /// `set`, `delete` or `moved`.
@@ -33,6 +35,8 @@ public struct HistoryEntry: Sendable {
     public var timeMilliseconds: UInt64
     /// What brought it: `watcher`, `scan`, `cli`, `fetch:<zone>`, ….
     public var author: String
+    /// The same for people: a zone by its share's title.
+    public var source: String
     /// What changed.
     public var items: [Item]
 
@@ -44,7 +48,8 @@ public struct HistoryEntry: Sendable {
                 items.map { item in
                     .object([
                         "record": .string(item.record.name.description), "zone": .string(item.record.zone.description),
-                        "type": .string(item.type.rawValue), "action": .string(item.action),
+                        "subject": .string(item.subject), "type": .string(item.type.rawValue),
+                        "action": .string(item.action),
                         "fields": .object(
                             JSONObject(item.fields.map { JSONObject.Member($0.key, .string($0.value)) })),
                         "former": .object(
@@ -82,9 +87,9 @@ extension TreeListing {
                     result.append(
                         HistoryEntry(
                             token: change.token, timeMilliseconds: UInt64(bitPattern: (row?["time"] as Int64?) ?? 0),
-                            author: row?["author"] ?? "", items: []))
+                            author: row?["author"] ?? "", source: engine.source(row?["author"] ?? ""), items: []))
                 }
-                result[result.count - 1].items.append(item(change, former: former[change.id] ?? [:]))
+                result[result.count - 1].items.append(try item(change, former: former[change.id] ?? [:], db))
             }
             return result
         }
@@ -111,7 +116,9 @@ extension TreeListing {
         return result
     }
 
-    private func item(_ stored: StoredChange, former: [String: String]) -> HistoryEntry.Item {
+    private func item(
+        _ stored: StoredChange, former: [String: String], _ db: Database
+    ) throws -> HistoryEntry.Item {
         let control = engine.zones[stored.zone]?.control
         var fields: [(key: String, value: String)] = []
         let action: String
@@ -129,7 +136,10 @@ extension TreeListing {
             case .refused, .malformed: "refused"
             }
         return HistoryEntry.Item(
-            record: RecordID(zone: stored.zone, name: stored.change.record), type: stored.change.type, action: action,
+            record: RecordID(zone: stored.zone, name: stored.change.record),
+            subject: try engine.subject(
+                RecordID(zone: stored.zone, name: stored.change.record), type: stored.change.type, db),
+            type: stored.change.type, action: action,
             fields: fields, former: former, writtenMilliseconds: stored.change.timestamp.wallMilliseconds,
             account: control.map { engine.name(of: stored.change.author, in: $0) } ?? stored.change.author.fingerprint,
             standing: standing, isDerived: stored.change.isDerived)

@@ -28,6 +28,14 @@ extension StatusReport {
         }
         pending = stored.pending
         problems = stored.problems
+        if directory.isFull {
+            // Said here: what is full can't hold it.
+            problems.append(
+                Problem(
+                    code: "stateFull", path: directory.path.text,
+                    message: "The disk of the state directory is full; nothing new can be noted, sent or fetched.",
+                    remedy: "Free some space there; nothing is lost, and everything goes on by itself."))
+        }
         shares = stored.shares
         asOf = max(stored.asOf, activity?.containerAsOf ?? 0)
         let isAway = stored.away != nil

@@ -77,12 +77,21 @@ public struct MountProbe {
         begin("directory")
         guard mkdir(workPath, 0o2770) == 0 else {
             let code = errno
-            report(
-                ProbeResult(
-                    "directory", "no directory can be made: \(Self.message(code))", .bad,
-                    advice: [EACCES, EPERM, EROFS].contains(code)
-                        ? "You need to be allowed to write there: ask for its group ('chgrp', 'chmod g+rws'), or for a writable export."
-                        : "Check that it is mounted and works."))
+            let advice =
+                switch code {
+                case EACCES, EPERM, EROFS:
+                    "You need to be allowed to write there: ask for its group ('chgrp', 'chmod g+rws'), or for a writable export."
+                case ENOSPC, EDQUOT: "Make room there, and try again."
+                case ENOENT, ENOTDIR: "Check the path, and that it is mounted."
+                default: "Check that it is mounted and works."
+                }
+            let text =
+                switch code {
+                case ENOENT: "there is no directory '\(writer)'"
+                case ENOTDIR: "'\(writer)' is no directory"
+                default: "no directory can be made: \(Self.message(code))"
+                }
+            report(ProbeResult("directory", text, .bad, advice: advice))
             return
         }
         defer { remove() }
@@ -93,7 +102,13 @@ public struct MountProbe {
         ]
         for (name, step) in steps {
             begin(name)
-            for result in step() { report(result) }
+            let results = step()
+            for result in results { report(result) }
+            guard name == "write", results.contains(where: { $0.verdict == .bad }) else { continue }
+            // What can't be written says nothing of names, times and freshness.
+            begin("space")
+            for result in space() { report(result) }
+            return
         }
     }
 
