@@ -18,14 +18,7 @@ extension Engine {
         log("the container lacks what was in '\(zone.control.title)' before; it is offered again")
         let folder = zoneFolder(zone.id)
         try directory.publish(identity, readsAgain: checksBytes)
-        let controls = try folder.controlNames()
-        for kept in try store.read({ db in try db.keptControls(of: zone.id) }) {
-            let version = ControlVersion(version: kept.version.sequence, hash: kept.version.hash)
-            if controls.contains(version.description) {
-                guard checksBytes, zone.row.isMine, try folder.removeDamagedControl(version) else { continue }
-            }
-            try folder.publishControl(kept.bytes, again: version)
-        }
+        try offerControls(zone, folder, checksBytes: checksBytes)
         let names = try folder.segmentNames(of: replica)
         let snapshot = try store.read { db in try db.snapshot(of: zone.id) }
         for position in try store.read({ db in try db.keptSegments(of: zone.id) })
@@ -41,6 +34,20 @@ extension Engine {
         try world.mount.synchronize()
         try store.write { db in try tidyAgain(zone.id, db) }
         try markHeadDirty(zone.id)
+    }
+
+    /// Publishes the controls that are known and that the zone's folder lacks.
+    ///
+    /// Without one in the middle, what it replaced looks as if it had been written beside what came after it.
+    func offerControls(_ zone: ZoneInfo, _ folder: ZoneFolder, checksBytes: Bool = false) throws {
+        let controls = try folder.controlNames()
+        for kept in try store.read({ db in try db.keptControls(of: zone.id) }) {
+            let version = ControlVersion(version: kept.version.sequence, hash: kept.version.hash)
+            if controls.contains(version.description) {
+                guard checksBytes, zone.row.isMine, try folder.removeDamagedControl(version) else { continue }
+            }
+            try folder.publishControl(kept.bytes, again: version)
+        }
     }
 
     /// Uploads the contents of a zone that this replica shows and whose assets are gone, each under its old name and key.

@@ -37,6 +37,7 @@ extension Engine {
         var keyring = zone.keyring
         let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
         let named = try namedControls(zone.id)
+        try offerControls(zone, folder)
         let current = try folder.currentControl(
             named: named.owners, hinted: named.admins, known: [known], identity: try reader(of: zone.id),
             keyring: &keyring)
@@ -57,6 +58,8 @@ extension Engine {
             nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
         try keep(verified.control, version: verified.version, keyring: keyring, in: zone.id)
         try setControlPending(zone.id, false)
+        // Before the next one replaces it; where that fails, with the next poll.
+        do { try keepControlFiles(of: zone.id, folder: folder) } catch { log("a control is kept later: \(error)") }
     }
 
     /// Keeps a control that was read or written, and judges again what had arrived under another one.

@@ -263,7 +263,10 @@ extension ZoneFolder {
         let replaced = Set(files.flatMap(\.parents))
         var byHash: [Digest32: ControlFile] = [:]
         for file in files { byHash[file.version.hash] = file }
-        var open: [Digest32: ControlFile] = byHash.filter { !replaced.contains($0.key) }
+        // The first one lies before all others, also where what lies between is not seen.
+        var open: [Digest32: ControlFile] = byHash.filter {
+            !replaced.contains($0.key) && ($0.value.version.version > 1 || byHash.count == 1)
+        }
         while let file = open.values.max(by: { $0.version < $1.version }) {
             open[file.version.hash] = nil
             region.files[file.version.hash] = file

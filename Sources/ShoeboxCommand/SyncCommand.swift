@@ -29,6 +29,7 @@ struct SyncCommand: ToolCommand {
         if confirmDeletions || rejectDeletions {
             let reply = try client.submit(confirmDeletions ? .confirmDeletions : .rejectDeletions)
             if reply.code != 0 { return output.print(reply) }
+            for line in reply.lines { output.remark(line) }
         }
         let report = try client.synchronize()
         output.result(report.json, lines: report.lines)

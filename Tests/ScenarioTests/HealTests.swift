@@ -1,4 +1,4 @@
-import Shoebox
+@testable import Shoebox
 import ShoeboxCloud
 import ShoeboxLibrary
 import ShoeboxModel
@@ -232,6 +232,34 @@ import Testing
         for replica in party.village.replicas {
             #expect(try replica.engine.verify().faults.isEmpty, "\(replica.label)")
         }
+    }
+
+    @Test(arguments: 1...5)
+    func `a control that is lost in the middle is published again before the next one, and nothing goes back`(
+        number: Int
+    ) throws {
+        var party = try Party(bob: "readOnly", others: ["dave"])
+        #expect(party.alice.request(.permission(share: "Summer", account: "bob", permission: "readWrite")).code == 0)
+        #expect(party.alice.request(.shareTitle(share: "Summer", title: "Winter")).code == 0)
+        try #require(try party.village.settle())
+        let files = try party.village.mountFiles("zones/\(party.zone)/control/").sorted()
+        try #require(files.count >= 5)
+        let path = files[number - 1]
+        let before = party.village.world.storage.rawRead(path)
+        party.village.world.storage.rawRemove(path)
+        try party.village.meet()
+        #expect(party.alice.request(.invite(share: "Winter", accounts: ["dave"], permission: "readOnly")).code == 0)
+        #expect(party.village.world.storage.rawRead(path) == before)
+        let dave = try #require(party.village.replicas.last)
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        try #require(try party.village.settle())
+        for replica in party.village.replicas {
+            let control = try #require(replica.engine.zones[party.zone]?.control)
+            #expect(control.title == "Winter", "\(replica.label)")
+            #expect(control.permission(of: party.bob.identity.account) == .readWrite, "\(replica.label)")
+            #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)")
+        }
+        #expect(dave.tree(.shared).values.sorted() == ["aaa", "bbb"])
     }
 
     @Test func `an own statement that is damaged comes back when the device starts again`() throws {
