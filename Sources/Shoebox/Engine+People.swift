@@ -38,9 +38,16 @@ extension Engine {
         let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
         let named = try namedControls(zone.id)
         try offerControls(zone, folder)
-        let current = try folder.currentControl(
-            named: named.owners, hinted: named.admins, known: [known], identity: try reader(of: zone.id),
-            keyring: &keyring)
+        let reading = try reader(of: zone.id)
+        var current = try folder.currentControl(
+            named: named.owners, hinted: named.admins, known: [known], identity: reading, keyring: &keyring)
+        if zone.row.isMine, current.problems.contains(where: { $0.code == .damaged }) {
+            // One that is damaged is as good as lost.
+            try offerControls(zone, folder, checksBytes: true)
+            keyring = zone.keyring
+            current = try folder.currentControl(
+                named: named.owners, hinted: named.admins, known: [known], identity: reading, keyring: &keyring)
+        }
         try reportRefused(current.problems, in: zone.id)
         var control = current.control
         try change(&control)

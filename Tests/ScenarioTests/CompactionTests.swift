@@ -352,7 +352,7 @@ import Testing
         forger.last = encoded.position
         let written = try forger.folder.appendHead(
             HeadContent(
-                last: forger.last, floor: floor ?? first, snapshot: forger.last, wallMilliseconds: 1_900_000_000_000),
+                last: forger.last, floor: floor ?? first, snapshot: forger.last, wallMilliseconds: 0),
             identity: forger.identity, cursor: forger.cursor)
         forger.cursor = written.cursor
     }
@@ -413,7 +413,7 @@ import Testing
         try forger.send([try forger.photo("two.jpg", "two")])
         // The segment that the head calls a snapshot is none.
         let written = try forger.folder.appendHead(
-            HeadContent(last: forger.last, floor: 2, snapshot: forger.last, wallMilliseconds: 1_900_000_000_000),
+            HeadContent(last: forger.last, floor: 2, snapshot: forger.last, wallMilliseconds: 0),
             identity: forger.identity, cursor: forger.cursor)
         forger.cursor = written.cursor
         #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
@@ -425,7 +425,7 @@ import Testing
         #expect(dave.tree(.shared).keys.contains("alice/Summer/a.jpg"))
         // A head that names no snapshot at all is no head.
         let bare = try forger.folder.appendHead(
-            HeadContent(last: forger.last, floor: 2, wallMilliseconds: 1_900_000_000_000), identity: forger.identity,
+            HeadContent(last: forger.last, floor: 2, wallMilliseconds: 0), identity: forger.identity,
             cursor: forger.cursor)
         forger.cursor = bare.cursor
         try party.village.meet()

@@ -234,10 +234,12 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...5)
+    @Test(arguments: [1, 2, 3, 4, 5, -2, -3, -4, -5])
     func `a control that is lost in the middle is published again before the next one, and nothing goes back`(
-        number: Int
+        place: Int
     ) throws {
+        // Below 0 it is damaged, not gone.
+        let number = abs(place)
         var party = try Party(bob: "readOnly", others: ["dave"])
         #expect(party.alice.request(.permission(share: "Summer", account: "bob", permission: "readWrite")).code == 0)
         #expect(party.alice.request(.shareTitle(share: "Summer", title: "Winter")).code == 0)
@@ -246,7 +248,11 @@ import Testing
         try #require(files.count >= 5)
         let path = files[number - 1]
         let before = party.village.world.storage.rawRead(path)
-        party.village.world.storage.rawRemove(path)
+        if place > 0 {
+            party.village.world.storage.rawRemove(path)
+        } else {
+            party.village.world.storage.rawWrite(path, Array((before ?? []).dropLast(9)))
+        }
         try party.village.meet()
         #expect(party.alice.request(.invite(share: "Winter", accounts: ["dave"], permission: "readOnly")).code == 0)
         #expect(party.village.world.storage.rawRead(path) == before)

@@ -137,7 +137,7 @@ final class Forger {
     /// Appends a head that names the last segment and the control.
     func appendHead() throws {
         let written = try folder.appendHead(
-            HeadContent(last: last, control: control, wallMilliseconds: 1_900_000_000_000), identity: identity,
+            HeadContent(last: last, control: control, wallMilliseconds: 0), identity: identity,
             cursor: cursor)
         cursor = written.cursor
     }
