@@ -163,21 +163,25 @@ extension Database {
 
     /// All that was last shown of a zone.
     public func base(in zone: ZoneID) throws -> [BaseRow] {
-        try Row.fetchAll(self, sql: "SELECT \(BaseRow.columns) FROM base WHERE zone = ?", arguments: [zone.data]).map(
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT \(BaseRow.columns) FROM base WHERE zone = ?"), arguments: [zone.data]
+        ).map(
             BaseRow.init)
     }
 
     /// All parked entries of a watched folder.
     public func parkedBase(root: RootKind) throws -> [BaseRow] {
         try Row.fetchAll(
-            self, sql: "SELECT \(BaseRow.columns) FROM base WHERE root = ? AND parked = 1", arguments: [root.rawValue]
+            cachedStatement(sql: "SELECT \(BaseRow.columns) FROM base WHERE root = ? AND parked = 1"),
+            arguments: [root.rawValue]
         )
         .map(BaseRow.init)
     }
 
     /// How many entries a watched folder last showed.
     public func baseCount(root: RootKind) throws -> Int {
-        try Int.fetchOne(self, sql: "SELECT count(*) FROM base WHERE root = ?", arguments: [root.rawValue]) ?? 0
+        try Int.fetchOne(cachedStatement(sql: "SELECT count(*) FROM base WHERE root = ?"), arguments: [root.rawValue])
+            ?? 0
     }
 
     /// The path of a folder as last shown: from its parents; nil if one of them isn't shown.

@@ -106,7 +106,7 @@ extension Database {
     /// All changes of a record, those that do not count too, in order of arrival.
     public func storedChanges(of id: RecordID) throws -> [StoredChange] {
         try Row.fetchAll(
-            self, sql: "SELECT * FROM change WHERE zone = ? AND record = ? ORDER BY id",
+            cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND record = ? ORDER BY id"),
             arguments: [id.zone.data, id.name.data]
         ).map(StoredChange.init)
     }
@@ -119,7 +119,7 @@ extension Database {
     /// Own changes of a zone that were not pushed yet, oldest first.
     public func pendingChanges(in zone: ZoneID, limit: Int) throws -> [StoredChange] {
         try Row.fetchAll(
-            self, sql: "SELECT * FROM change WHERE zone = ? AND state = 0 ORDER BY id LIMIT ?",
+            cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND state = 0 ORDER BY id LIMIT ?"),
             arguments: [zone.data, limit]
         ).map(StoredChange.init)
     }
@@ -127,25 +127,25 @@ extension Database {
     /// How many own changes wait to be pushed.
     public func pendingCount(in zone: ZoneID? = nil) throws -> Int {
         try Int.fetchOne(
-            self,
-            sql: """
-                SELECT count(*) FROM change WHERE state = 0 AND (? IS NULL OR zone = ?)
-                    AND zone IN (SELECT id FROM zone WHERE state = 'active')
-                """, arguments: [zone?.data, zone?.data]) ?? 0
+            cachedStatement(
+                sql: """
+                    SELECT count(*) FROM change WHERE state = 0 AND (? IS NULL OR zone = ?)
+                        AND zone IN (SELECT id FROM zone WHERE state = 'active')
+                    """), arguments: [zone?.data, zone?.data]) ?? 0
     }
 
     /// Whether a zone has own changes that were not pushed and are older than a change of any zone.
     public func hasPendingChanges(in zone: ZoneID, before id: Int64) throws -> Bool {
         try Bool.fetchOne(
-            self, sql: "SELECT EXISTS (SELECT 1 FROM change WHERE zone = ? AND state = 0 AND id < ?)",
+            cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM change WHERE zone = ? AND state = 0 AND id < ?)"),
             arguments: [zone.data, id]) ?? false
     }
 
     /// Replaces the content of a pending change, such as an asset's location that is known now.
     public func replacePayload(of id: Int64, with change: Change) throws {
-        try execute(
-            sql: "UPDATE change SET payload = ? WHERE id = ? AND state = 0",
-            arguments: [Data(ChangeCoder.encode(change)), id])
+        try cachedStatement(sql: "UPDATE change SET payload = ? WHERE id = ? AND state = 0").execute(arguments: [
+            Data(ChangeCoder.encode(change)), id,
+        ])
     }
 
     /// Marks pending changes as part of a segment that is about to be published.
@@ -159,8 +159,8 @@ extension Database {
         toAsset location: String, in zone: ZoneID
     ) throws -> [(record: RecordName, asset: AssetReference)] {
         let payloads = try Data.fetchAll(
-            self,
-            sql: "SELECT payload FROM change WHERE zone = ? AND state < 2 AND instr(payload, CAST(? AS BLOB)) > 0",
+            cachedStatement(
+                sql: "SELECT payload FROM change WHERE zone = ? AND state < 2 AND instr(payload, CAST(? AS BLOB)) > 0"),
             arguments: [zone.data, location])
         return payloads.compactMap { payload in
             guard let change = try? ChangeCoder.decode(Array(payload)), case .set(let fields) = change.action,
@@ -173,7 +173,8 @@ extension Database {
     /// Changes after a history token, oldest first.
     public func history(after token: Int64, limit: Int) throws -> [StoredChange] {
         try Row.fetchAll(
-            self, sql: "SELECT * FROM change WHERE token > ? ORDER BY token, id LIMIT ?", arguments: [token, limit]
+            cachedStatement(sql: "SELECT * FROM change WHERE token > ? ORDER BY token, id LIMIT ?"),
+            arguments: [token, limit]
         ).map(StoredChange.init)
     }
 }
@@ -192,9 +193,9 @@ extension Statement {
 extension Database {
     /// Says that a record's content is available in the container.
     public func setLocated(_ id: RecordID) throws {
-        try execute(
-            sql: "UPDATE record SET located = 1 WHERE zone = ? AND record = ?",
-            arguments: [id.zone.data, id.name.data])
+        try cachedStatement(sql: "UPDATE record SET located = 1 WHERE zone = ? AND record = ?").execute(arguments: [
+            id.zone.data, id.name.data,
+        ])
     }
 
     /// Gives every change that was not pushed a dot of another replica, and says so in every context that knows it.
@@ -202,16 +203,18 @@ extension Database {
     /// A context must not go on naming the old replica's numbers: they are somebody else's changes by now, not seen here.
     public func renumber(from old: ReplicaID, to fresh: ReplicaID) throws {
         // What was built and never named by a head was not published as far as anyone can tell.
-        try execute(
+        try cachedStatement(
             sql: """
                 UPDATE change SET state = 0, sequence = 0 WHERE state = 1 AND sender = ?1 AND EXISTS
                     (SELECT 1 FROM outbox WHERE outbox.zone = change.zone AND outbox.sequence = change.sequence
                         AND outbox.sequence > coalesce(
                             (SELECT sequence FROM published WHERE published.zone = outbox.zone), 0))
-                """, arguments: [old.data])
+                """
+        ).execute(arguments: [old.data])
         let pushed =
             try Int64.fetchOne(
-                self, sql: "SELECT max(counter) FROM change WHERE replica = ? AND state <> 0", arguments: [old.data])
+                cachedStatement(sql: "SELECT max(counter) FROM change WHERE replica = ? AND state <> 0"),
+                arguments: [old.data])
             ?? 0
         let limit = UInt64(bitPattern: pushed)
         func renumbered(_ vector: VersionVector) -> VersionVector {
@@ -222,7 +225,7 @@ extension Database {
             result.insert(Dot(replica: fresh, counter: seen))
             return result
         }
-        for row in try Row.fetchAll(self, sql: "SELECT * FROM change WHERE state = 0") {
+        for row in try Row.fetchAll(cachedStatement(sql: "SELECT * FROM change WHERE state = 0")) {
             let stored = try StoredChange(row)
             var change = stored.change
             if change.dot.replica == old, change.dot.counter > limit { change.dot.replica = fresh }
@@ -230,13 +233,12 @@ extension Database {
                 change.forwards?.replica = fresh
             }
             change.context = renumbered(change.context)
-            try execute(
-                sql: "UPDATE change SET replica = ?, sender = ?, payload = ? WHERE id = ?",
+            try cachedStatement(sql: "UPDATE change SET replica = ?, sender = ?, payload = ? WHERE id = ?").execute(
                 arguments: [
                     change.dot.replica.data, fresh.data, Data(ChangeCoder.encode(change)), stored.id,
                 ])
         }
-        for row in try Row.fetchAll(self, sql: "SELECT \(BaseRow.columns) FROM base").map(BaseRow.init) {
+        for row in try Row.fetchAll(cachedStatement(sql: "SELECT \(BaseRow.columns) FROM base")).map(BaseRow.init) {
             var row = row
             row.vector = renumbered(row.vector)
             try setBase(row)
@@ -250,7 +252,7 @@ extension Database {
             zone.isHeadDirty = true
             try setZone(zone)
             for table in ["outbox", "published", "snapshot"] {
-                try execute(sql: "DELETE FROM \(table) WHERE zone = ?", arguments: [zone.id.data])
+                try cachedStatement(sql: "DELETE FROM \(table) WHERE zone = ?").execute(arguments: [zone.id.data])
             }
         }
     }
@@ -268,12 +270,12 @@ extension Database {
             return
         }
         let rows = try Row.fetchAll(
-            self, sql: "SELECT * FROM change WHERE zone = ? AND record = ? AND state = 0",
+            cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND record = ? AND state = 0"),
             arguments: [id.zone.data, id.name.data])
         var isChanged = false
         for stored in try rows.map(StoredChange.init) {
             guard let found = content(stored.change), found.isAlone, found.asset.location == nil else { continue }
-            try execute(sql: "UPDATE change SET state = 2 WHERE id = ?", arguments: [stored.id])
+            try cachedStatement(sql: "UPDATE change SET state = 2 WHERE id = ?").execute(arguments: [stored.id])
             isChanged = true
         }
         if isChanged { try refresh(id.name, in: id.zone, after: nil) }
@@ -282,8 +284,11 @@ extension Database {
     /// Gives up a zone's changes that were not pushed: they stay in the history, and count no more.
     public func refusePending(in zone: ZoneID) throws {
         let records = try Data.fetchAll(
-            self, sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND state = 0", arguments: [zone.data])
-        try execute(sql: "UPDATE change SET state = 2 WHERE zone = ? AND state = 0", arguments: [zone.data])
+            cachedStatement(sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND state = 0"),
+            arguments: [zone.data])
+        try cachedStatement(sql: "UPDATE change SET state = 2 WHERE zone = ? AND state = 0").execute(arguments: [
+            zone.data
+        ])
         for record in records.compactMap({ RecordName(bytes: $0) }) { try refresh(record, in: zone, after: nil) }
     }
 }

@@ -45,15 +45,15 @@ extension Schema {
 extension Database {
     /// Keeps which device, and which account, writes as a replica. That never changes.
     public func setDevice(_ device: Digest32, of replica: ReplicaID, account: AccountID) throws {
-        try execute(
-            sql: "INSERT OR IGNORE INTO replicaDevice VALUES (?, ?, ?)",
-            arguments: [replica.data, device.data, account.data])
+        try cachedStatement(sql: "INSERT OR IGNORE INTO replicaDevice VALUES (?, ?, ?)").execute(arguments: [
+            replica.data, device.data, account.data,
+        ])
     }
 
     /// The device that writes as each replica, as far as heads were read.
     public func devices() throws -> [ReplicaID: Digest32] {
         var result: [ReplicaID: Digest32] = [:]
-        for row in try Row.fetchAll(self, sql: "SELECT replica, device FROM replicaDevice") {
+        for row in try Row.fetchAll(cachedStatement(sql: "SELECT replica, device FROM replicaDevice")) {
             if let device = row.digest("device") { result[try row.replicaID("replica")] = device }
         }
         return result
@@ -63,11 +63,11 @@ extension Database {
     public func lastSeen() throws -> [Digest32: UInt64] {
         var result: [Digest32: UInt64] = [:]
         let rows = try Row.fetchAll(
-            self,
-            sql: """
-                SELECT replicaDevice.device, max(peer.headTime) AS time FROM peer
-                JOIN replicaDevice ON replicaDevice.replica = peer.replica GROUP BY replicaDevice.device
-                """)
+            cachedStatement(
+                sql: """
+                    SELECT replicaDevice.device, max(peer.headTime) AS time FROM peer
+                    JOIN replicaDevice ON replicaDevice.replica = peer.replica GROUP BY replicaDevice.device
+                    """))
         for row in rows {
             if let device = row.digest("device") { result[device] = UInt64(bitPattern: row["time"]) }
         }

@@ -51,8 +51,9 @@ extension Database {
                 verdicts[author] = isOwn
                 let wanted: ChangeStanding = isOwn ? .accepted : .refused
                 guard (row["state"] as Int64) != wanted.rawValue else { continue }
-                try execute(
-                    sql: "UPDATE change SET state = ? WHERE id = ?", arguments: [wanted.rawValue, row["id"] as Int64])
+                try cachedStatement(sql: "UPDATE change SET state = ? WHERE id = ?").execute(arguments: [
+                    wanted.rawValue, row["id"] as Int64,
+                ])
                 affected.insert(try row.recordName("record"))
             }
         }
@@ -82,7 +83,8 @@ extension Database {
     /// How many of the changes that came in with a history transaction are refused, of those with this scope.
     public func refusedCount(since token: Int64, in zone: ZoneID, scope: WriteScope) throws -> Int {
         try Int.fetchOne(
-            self, sql: "SELECT count(*) FROM change WHERE token = ? AND zone = ? AND scope = ? AND state = 2",
+            cachedStatement(
+                sql: "SELECT count(*) FROM change WHERE token = ? AND zone = ? AND scope = ? AND state = 2"),
             arguments: [token, zone.data, scope.rawValue]) ?? 0
     }
 
@@ -117,9 +119,9 @@ extension Database {
         for id in pending {
             guard
                 let record = try Data.fetchOne(
-                    self, sql: "SELECT record FROM change WHERE id = ? AND state = 0", arguments: [id])
+                    cachedStatement(sql: "SELECT record FROM change WHERE id = ? AND state = 0"), arguments: [id])
             else { continue }
-            try execute(sql: "UPDATE change SET state = 2 WHERE id = ?", arguments: [id])
+            try cachedStatement(sql: "UPDATE change SET state = 2 WHERE id = ?").execute(arguments: [id])
             if let name = RecordName(bytes: record) { records.insert(name) }
         }
         for record in records { try refresh(record, in: zone, after: nil) }
@@ -129,7 +131,7 @@ extension Database {
     public func publishedContents(in zone: ZoneID, by sender: ReplicaID, after sequence: UInt64) throws -> [RecordName]
     {
         let rows = try Row.fetchAll(
-            self, sql: "SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence > ? AND state = 1",
+            cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence > ? AND state = 1"),
             arguments: [zone.data, sender.data, Int64(bitPattern: sequence)])
         return try rows.map(StoredChange.init).compactMap { stored in
             guard case .set(let fields) = stored.change.action, fields[.content]?.asset != nil else { return nil }
@@ -140,7 +142,7 @@ extension Database {
     /// Whether a content of a record was published by this replica and is refused.
     public func isRefused(content hash: Digest32, of id: RecordID, sender: ReplicaID) throws -> Bool {
         let rows = try Row.fetchAll(
-            self, sql: "SELECT * FROM change WHERE zone = ? AND record = ? AND sender = ? AND state = 2",
+            cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND record = ? AND sender = ? AND state = 2"),
             arguments: [id.zone.data, id.name.data, sender.data])
         return try rows.map(StoredChange.init).contains { stored in
             guard case .set(let fields) = stored.change.action else { return false }
@@ -156,11 +158,11 @@ extension Database {
         var affected: Set<RecordName> = []
         var rescoped: Set<RecordName> = []
         let senders = try Row.fetchAll(
-            self,
-            sql: """
-                SELECT DISTINCT account, sender, sequence, via, scope FROM change
-                WHERE zone = ? AND sequence > 0 AND state IN (1, 2)
-                """, arguments: [zone.data])
+            cachedStatement(
+                sql: """
+                    SELECT DISTINCT account, sender, sequence, via, scope FROM change
+                    WHERE zone = ? AND sequence > 0 AND state IN (1, 2)
+                    """), arguments: [zone.data])
         for sender in senders {
             let (who, replica) = (try sender.accountID("account"), try sender.replicaID("sender"))
             let via = UInt64(bitPattern: sender["via"] as Int64)
@@ -168,11 +170,11 @@ extension Database {
             if via > 0 { wanted = min(wanted, scope(who, replica, via)) }
             guard (sender["scope"] as Int64) != wanted.rawValue else { continue }
             let rows = try Row.fetchAll(
-                self,
-                sql: """
-                    SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?
-                        AND via = ? AND scope = ? AND state IN (1, 2)
-                    """,
+                cachedStatement(
+                    sql: """
+                        SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence = ? AND account = ?
+                            AND via = ? AND scope = ? AND state IN (1, 2)
+                        """),
                 arguments: [
                     zone.data, sender["sender"] as Data, sender["sequence"] as Int64, sender["account"] as Data,
                     sender["via"] as Int64, sender["scope"] as Int64,
@@ -185,8 +187,7 @@ extension Database {
                     case .nothing: (.refused, nil)
                     case .own: Self.judgement(ofOwn: stored.change)
                     }
-                try execute(
-                    sql: "UPDATE change SET state = ?, scope = ?, needs = ? WHERE id = ?",
+                try cachedStatement(sql: "UPDATE change SET state = ?, scope = ?, needs = ? WHERE id = ?").execute(
                     arguments: [
                         standing.rawValue, (mayCount ? wanted : .nothing).rawValue, needed?.data, stored.id,
                     ])
@@ -205,11 +206,13 @@ extension Database {
         var oldest = Int64.max
         for record in records {
             let first = try Int64.fetchOne(
-                self, sql: "SELECT min(token) FROM change WHERE zone = ? AND record = ?",
+                cachedStatement(sql: "SELECT min(token) FROM change WHERE zone = ? AND record = ?"),
                 arguments: [zone.data, record.data])
             oldest = min(oldest, first ?? .max)
         }
         guard oldest < .max else { return }
-        try execute(sql: "UPDATE consumer SET token = min(token, ?) WHERE name = 'tags'", arguments: [oldest - 1])
+        try cachedStatement(sql: "UPDATE consumer SET token = min(token, ?) WHERE name = 'tags'").execute(arguments: [
+            oldest - 1
+        ])
     }
 }

@@ -80,7 +80,7 @@ extension Database {
     /// The hashes of all letters that were read.
     public func letterHashes() throws -> Set<Digest32> {
         var result: Set<Digest32> = []
-        for row in try Row.fetchAll(self, sql: "SELECT hash FROM letter") {
+        for row in try Row.fetchAll(cachedStatement(sql: "SELECT hash FROM letter")) {
             if let hash = row.digest("hash") { result.insert(hash) }
         }
         return result
@@ -89,33 +89,36 @@ extension Database {
     /// The letters of a kind in a state, oldest first.
     public func letters(_ kind: String, _ state: LetterRow.State? = nil) throws -> [LetterRow] {
         try Row.fetchAll(
-            self,
-            sql: "SELECT * FROM letter WHERE kind = ?1 AND (?2 IS NULL OR state = ?2) ORDER BY arrived, written, hash",
+            cachedStatement(
+                sql:
+                    "SELECT * FROM letter WHERE kind = ?1 AND (?2 IS NULL OR state = ?2) ORDER BY arrived, written, hash"
+            ),
             arguments: [kind, state?.rawValue]
         ).map(LetterRow.init)
     }
 
     /// Stores a letter.
     public func setLetter(_ letter: LetterRow, nowMilliseconds: UInt64) throws {
-        try execute(
+        try cachedStatement(
             sql: """
                 INSERT INTO letter (hash, kind, state, zone, account, label, title, permission, generation, joinKey,
                     written, arrived, link)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (hash) DO UPDATE SET state = excluded.state
-                """,
-            arguments: [
-                letter.hash.data, letter.kind, letter.state.rawValue, letter.zone?.data, letter.account?.data,
-                letter.label, letter.title, letter.permission.rawValue, Int64(bitPattern: letter.generation),
-                letter.joinKey?.data, Int64(bitPattern: letter.written), Int64(bitPattern: nowMilliseconds),
-                letter.link,
-            ])
+                """
+        ).execute(arguments: [
+            letter.hash.data, letter.kind, letter.state.rawValue, letter.zone?.data, letter.account?.data,
+            letter.label, letter.title, letter.permission.rawValue, Int64(bitPattern: letter.generation),
+            letter.joinKey?.data, Int64(bitPattern: letter.written), Int64(bitPattern: nowMilliseconds),
+            letter.link,
+        ])
     }
 
     /// The letters of one sender about a zone and a link.
     public func letters(about zone: ZoneID, joinKey: Digest32, from account: AccountID) throws -> [LetterRow] {
         try Row.fetchAll(
-            self, sql: "SELECT * FROM letter WHERE zone = ? AND account = ? AND joinKey = ? ORDER BY written, hash",
+            cachedStatement(
+                sql: "SELECT * FROM letter WHERE zone = ? AND account = ? AND joinKey = ? ORDER BY written, hash"),
             arguments: [zone.data, account.data, joinKey.data]
         ).map(LetterRow.init)
     }
@@ -123,7 +126,7 @@ extension Database {
     /// How many letters of a kind by one sender wait for a person.
     public func pendingLetterCount(_ kind: String, from account: AccountID) throws -> Int {
         try Int.fetchOne(
-            self, sql: "SELECT count(*) FROM letter WHERE kind = ? AND state = 'pending' AND account = ?",
+            cachedStatement(sql: "SELECT count(*) FROM letter WHERE kind = ? AND state = 'pending' AND account = ?"),
             arguments: [kind, account.data]) ?? 0
     }
 
@@ -131,19 +134,19 @@ extension Database {
     public func settleLetters(
         _ kind: String, zone: ZoneID, account: AccountID? = nil, _ state: LetterRow.State
     ) throws {
-        try execute(
+        try cachedStatement(
             sql: """
                 UPDATE letter SET state = ? WHERE kind = ? AND zone = ? AND state = 'pending'
                     AND (? IS NULL OR account = ?)
-                """,
-            arguments: [state.rawValue, kind, zone.data, account?.data, account?.data])
+                """
+        ).execute(arguments: [state.rawValue, kind, zone.data, account?.data, account?.data])
     }
 
     /// Keeps that an account joins a zone by a link; whether it is new.
     public func addJoin(_ zone: ZoneID, account: AccountID, joinKey: Digest32, label: String) throws -> Bool {
-        try execute(
-            sql: "INSERT OR IGNORE INTO joined VALUES (?, ?, ?, ?)",
-            arguments: [zone.data, account.data, joinKey.data, label])
+        try cachedStatement(sql: "INSERT OR IGNORE INTO joined VALUES (?, ?, ?, ?)").execute(arguments: [
+            zone.data, account.data, joinKey.data, label,
+        ])
         return changesCount > 0
     }
 
@@ -151,7 +154,8 @@ extension Database {
     public func joins(of zone: ZoneID) throws -> [(account: AccountID, joinKey: Digest32, label: String)] {
         var result: [(account: AccountID, joinKey: Digest32, label: String)] = []
         for row in try Row.fetchAll(
-            self, sql: "SELECT * FROM joined WHERE zone = ? ORDER BY account, joinKey", arguments: [zone.data])
+            cachedStatement(sql: "SELECT * FROM joined WHERE zone = ? ORDER BY account, joinKey"),
+            arguments: [zone.data])
         {
             guard let key = row.digest("joinKey") else { continue }
             result.append((try row.accountID("account"), key, row["label"]))

@@ -5,17 +5,17 @@ public import ShoeboxModel
 extension Database {
     /// A stored value of any kind; nil if never set.
     public func meta(_ key: String) throws -> Data? {
-        try Data.fetchOne(self, sql: "SELECT value FROM meta WHERE key = ?", arguments: [key])
+        try Data.fetchOne(cachedStatement(sql: "SELECT value FROM meta WHERE key = ?"), arguments: [key])
     }
 
     /// Stores a value; nil removes it.
     public func setMeta(_ key: String, _ value: Data?) throws {
         if let value {
-            try execute(
-                sql: "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                arguments: [key, value])
+            try cachedStatement(
+                sql: "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            ).execute(arguments: [key, value])
         } else {
-            try execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [key])
+            try cachedStatement(sql: "DELETE FROM meta WHERE key = ?").execute(arguments: [key])
         }
     }
 
@@ -28,7 +28,7 @@ extension Database {
     /// All stored texts whose key begins so.
     public func metaTexts(prefix: String) throws -> [(key: String, text: String)] {
         try Row.fetchAll(
-            self, sql: "SELECT key, value FROM meta WHERE key >= ? AND key < ? ORDER BY key",
+            cachedStatement(sql: "SELECT key, value FROM meta WHERE key >= ? AND key < ? ORDER BY key"),
             arguments: [prefix, prefix + "\u{7f}"]
         ).compactMap { row in
             (row["value"] as Data?).flatMap { String(data: $0, encoding: .utf8) }.map { (row["key"], $0) }
@@ -61,21 +61,21 @@ extension Database {
 
     /// Opens a history transaction and gives its token.
     public func beginHistory(author: String, timeMilliseconds: UInt64) throws -> Int64 {
-        try execute(
-            sql: "INSERT INTO historyTransaction (time, author) VALUES (?, ?)",
-            arguments: [Int64(bitPattern: timeMilliseconds), author])
+        try cachedStatement(sql: "INSERT INTO historyTransaction (time, author) VALUES (?, ?)").execute(arguments: [
+            Int64(bitPattern: timeMilliseconds), author,
+        ])
         return lastInsertedRowID
     }
 
     /// A consumer's position in the history; 0 before the first.
     public func consumerToken(_ name: String) throws -> Int64 {
-        try Int64.fetchOne(self, sql: "SELECT token FROM consumer WHERE name = ?", arguments: [name]) ?? 0
+        try Int64.fetchOne(cachedStatement(sql: "SELECT token FROM consumer WHERE name = ?"), arguments: [name]) ?? 0
     }
 
     /// Moves a consumer on.
     public func setConsumerToken(_ name: String, _ token: Int64) throws {
-        try execute(
-            sql: "INSERT INTO consumer VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET token = excluded.token",
-            arguments: [name, token])
+        try cachedStatement(
+            sql: "INSERT INTO consumer VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET token = excluded.token"
+        ).execute(arguments: [name, token])
     }
 }

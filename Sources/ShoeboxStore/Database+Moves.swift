@@ -57,9 +57,9 @@ extension Database {
         if let parent { row.parent = parent }
         if let vector { row.vector = vector }
         try setBase(row)
-        try execute(
-            sql: "UPDATE OR REPLACE base SET parentZone = ?, parent = ? WHERE parentZone = ? AND parent = ?",
-            arguments: [new.zone.data, new.name.data, old.zone.data, old.name.data])
+        try cachedStatement(
+            sql: "UPDATE OR REPLACE base SET parentZone = ?, parent = ? WHERE parentZone = ? AND parent = ?"
+        ).execute(arguments: [new.zone.data, new.name.data, old.zone.data, old.name.data])
         try moveSidecar(from: old, to: new)
     }
 }

@@ -28,7 +28,7 @@ extension Database {
     /// The accounts with this label that were dealt with, and the account itself, whatever its label; sorted.
     public func pins(label: String, or account: AccountID) throws -> [PinRow] {
         try Row.fetchAll(
-            self, sql: "SELECT * FROM pin WHERE label = ? OR account = ? ORDER BY firstUsed, account",
+            cachedStatement(sql: "SELECT * FROM pin WHERE label = ? OR account = ? ORDER BY firstUsed, account"),
             arguments: [label, account.data]
         ).map { row in
             PinRow(
@@ -42,11 +42,9 @@ extension Database {
 
     /// Stores what is known of an account.
     public func setPin(_ pin: PinRow) throws {
-        try execute(
-            sql: "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?, ?)",
-            arguments: [
-                pin.account.data, pin.label, Int64(bitPattern: pin.firstUsed), Int64(bitPattern: pin.compared),
-                Int64(bitPattern: pin.statement.sequence), pin.statement.hash.data,
-            ])
+        try cachedStatement(sql: "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?, ?)").execute(arguments: [
+            pin.account.data, pin.label, Int64(bitPattern: pin.firstUsed), Int64(bitPattern: pin.compared),
+            Int64(bitPattern: pin.statement.sequence), pin.statement.hash.data,
+        ])
     }
 }

@@ -33,30 +33,30 @@ public struct Problem: Hashable, Sendable {
 extension Database {
     /// Notes a problem, or refreshes its text.
     public func report(_ problem: Problem, nowMilliseconds: UInt64) throws {
-        try execute(
+        try cachedStatement(
             sql: """
                 INSERT INTO problem VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (key) DO UPDATE SET message = excluded.message, remedy = excluded.remedy
-                """,
-            arguments: [
-                problem.key, problem.code, problem.path, problem.zone?.data, problem.message, problem.remedy,
-                Int64(bitPattern: nowMilliseconds),
-            ])
+                """
+        ).execute(arguments: [
+            problem.key, problem.code, problem.path, problem.zone?.data, problem.message, problem.remedy,
+            Int64(bitPattern: nowMilliseconds),
+        ])
     }
 
     /// Removes problems of a code, all or those of one path or zone.
     public func clearProblems(code: String, path: String? = nil, zone: ZoneID? = nil) throws {
-        try execute(
-            sql: "DELETE FROM problem WHERE code = ? AND (? IS NULL OR path = ?) AND (? IS NULL OR zone = ?)",
-            arguments: [code, path, path, zone?.data, zone?.data])
+        try cachedStatement(
+            sql: "DELETE FROM problem WHERE code = ? AND (? IS NULL OR path = ?) AND (? IS NULL OR zone = ?)"
+        ).execute(arguments: [code, path, path, zone?.data, zone?.data])
     }
 
     /// Removes what was only to be known, once it is older than a time, milliseconds since 1970. True if there was any.
     public func clearInformation(before milliseconds: UInt64) throws -> Bool {
         for code in Problem.informationCodes {
-            try execute(
-                sql: "DELETE FROM problem WHERE code = ? AND since < ?",
-                arguments: [code, Int64(bitPattern: milliseconds)])
+            try cachedStatement(sql: "DELETE FROM problem WHERE code = ? AND since < ?").execute(arguments: [
+                code, Int64(bitPattern: milliseconds),
+            ])
             if changesCount > 0 { return true }
         }
         return false
@@ -64,7 +64,7 @@ extension Database {
 
     /// Everything that is wrong, oldest first.
     public func problems() throws -> [Problem] {
-        try Row.fetchAll(self, sql: "SELECT * FROM problem ORDER BY since, key").map { row in
+        try Row.fetchAll(cachedStatement(sql: "SELECT * FROM problem ORDER BY since, key")).map { row in
             Problem(
                 code: row["code"], path: row["path"], zone: row.digest("zone").map(ZoneID.init),
                 message: row["message"], remedy: row["remedy"])

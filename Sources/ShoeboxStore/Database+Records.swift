@@ -86,8 +86,7 @@ extension Database {
             state = RecordState(try changes(of: record, in: zone))
         }
         guard let state else {
-            try execute(
-                sql: "UPDATE record SET live = 0, dirty = 1 WHERE zone = ? AND record = ?",
+            try cachedStatement(sql: "UPDATE record SET live = 0, dirty = 1 WHERE zone = ? AND record = ?").execute(
                 arguments: [zone.data, record.data])
             return
         }
@@ -140,9 +139,8 @@ extension Database {
             state.fields.values.reduce(0) { $0 + $1.losers.count },
         ])
         if state.type == .folder, state[.root]?.boolean == true {
-            try execute(
-                sql: "UPDATE zone SET rootRecord = min(coalesce(rootRecord, ?2), ?2) WHERE id = ?1",
-                arguments: [zone.data, state.name.data])
+            try cachedStatement(sql: "UPDATE zone SET rootRecord = min(coalesce(rootRecord, ?2), ?2) WHERE id = ?1")
+                .execute(arguments: [zone.data, state.name.data])
         }
     }
 
@@ -169,7 +167,7 @@ extension Database {
 
     /// Marks every record with a place in a zone.
     public func markAllDirty(in zone: ZoneID) throws {
-        try execute(sql: "UPDATE record SET dirty = 1 WHERE zone = ?", arguments: [zone.data])
+        try cachedStatement(sql: "UPDATE record SET dirty = 1 WHERE zone = ?").execute(arguments: [zone.data])
     }
 
     /// Says that folders themselves may show wrongly, in both watched folders, whatever records are dirty.
@@ -228,11 +226,11 @@ extension Database {
     /// How many records the folders may show wrongly.
     public func dirtyCount(in zone: ZoneID? = nil) throws -> Int {
         try Int.fetchOne(
-            self,
-            sql: """
-                SELECT count(*) FROM record INDEXED BY recordDirty WHERE dirty = 1 AND (? IS NULL OR zone = ?)
-                    AND zone IN (SELECT id FROM zone WHERE state = 'active')
-                """, arguments: [zone?.data, zone?.data]) ?? 0
+            cachedStatement(
+                sql: """
+                    SELECT count(*) FROM record INDEXED BY recordDirty WHERE dirty = 1 AND (? IS NULL OR zone = ?)
+                        AND zone IN (SELECT id FROM zone WHERE state = 'active')
+                    """), arguments: [zone?.data, zone?.data]) ?? 0
     }
 
     /// A record's row.
@@ -264,7 +262,7 @@ extension Database {
     /// The files of a zone that are no more.
     public func deletedFiles(in zone: ZoneID) throws -> [RecordRow] {
         try Row.fetchAll(
-            self, sql: "SELECT * FROM record WHERE zone = ? AND live = 0 AND type IN ('Photo', 'File')",
+            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND live = 0 AND type IN ('Photo', 'File')"),
             arguments: [zone.data]
         ).map(RecordRow.init)
     }
@@ -272,18 +270,18 @@ extension Database {
     /// The files that are no more and had a name in a folder.
     public func deletedFiles(named name: FileName, in zone: ZoneID, parent: RecordName?) throws -> [RecordID] {
         try Row.fetchAll(
-            self,
-            sql: """
-                SELECT zone, record FROM record
-                WHERE zone = ?1 AND parent IS ?2 AND name = ?3 AND live = 0 AND type IN ('Photo', 'File')
-                """, arguments: [zone.data, parent?.data, name.data]
+            cachedStatement(
+                sql: """
+                    SELECT zone, record FROM record
+                    WHERE zone = ?1 AND parent IS ?2 AND name = ?3 AND live = 0 AND type IN ('Photo', 'File')
+                    """), arguments: [zone.data, parent?.data, name.data]
         ).map { RecordID(zone: try $0.zoneID("zone"), name: try $0.recordName("record")) }
     }
 
     /// All live files of a zone.
     public func files(in zone: ZoneID) throws -> [RecordRow] {
         try Row.fetchAll(
-            self, sql: "SELECT * FROM record WHERE zone = ? AND live = 1 AND type IN ('Photo', 'File')",
+            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND live = 1 AND type IN ('Photo', 'File')"),
             arguments: [zone.data]
         ).map(RecordRow.init)
     }
@@ -318,7 +316,8 @@ extension Database {
 
     /// Records with values that nobody has decided between.
     public func conflictedRecords() throws -> [RecordRow] {
-        try Row.fetchAll(self, sql: "SELECT * FROM record WHERE conflicts > 0 AND live = 1").map(RecordRow.init)
+        try Row.fetchAll(cachedStatement(sql: "SELECT * FROM record WHERE conflicts > 0 AND live = 1")).map(
+            RecordRow.init)
     }
 }
 
@@ -341,11 +340,11 @@ extension Database {
     /// The records of a kind that changed after a token, by zone.
     public func changedRecords(of type: RecordType, after token: Int64) throws -> [ZoneID: Set<RecordName>] {
         let rows = try Row.fetchAll(
-            self,
-            sql: """
-                SELECT DISTINCT change.zone, change.record FROM change INDEXED BY changeByToken
-                    JOIN record USING (zone, record) WHERE change.token > ? AND record.type = ?
-                """, arguments: [token, type.rawValue])
+            cachedStatement(
+                sql: """
+                    SELECT DISTINCT change.zone, change.record FROM change INDEXED BY changeByToken
+                        JOIN record USING (zone, record) WHERE change.token > ? AND record.type = ?
+                    """), arguments: [token, type.rawValue])
         var result: [ZoneID: Set<RecordName>] = [:]
         for row in rows { result[try row.zoneID("zone"), default: []].insert(try row.recordName("record")) }
         return result
@@ -354,7 +353,8 @@ extension Database {
     /// Every text that any change, one that counts for nothing too, wrote to a field of a record.
     public func textsEverWritten(to key: FieldKey, of id: RecordID) throws -> [String] {
         try Row.fetchAll(
-            self, sql: "SELECT * FROM change WHERE zone = ? AND record = ?", arguments: [id.zone.data, id.name.data]
+            cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND record = ?"),
+            arguments: [id.zone.data, id.name.data]
         ).compactMap { row in
             guard case .set(let fields) = try StoredChange(row).change.action else { return nil }
             return fields[key]?.text
@@ -364,11 +364,12 @@ extension Database {
     /// Marks a tag, and every photo that is or was in it, as one that the folder may show wrongly.
     public func markPhotosDirty(ofTag id: RecordID) throws {
         try markDirty(id)
-        try execute(
+        try cachedStatement(
             sql: """
                 UPDATE record SET dirty = 1 WHERE zone = ?1 AND record IN
                     (SELECT photo FROM record INDEXED BY recordByParent WHERE zone = ?1 AND type = 'PhotoTag' AND parent = ?2)
-                """, arguments: [id.zone.data, id.name.data])
+                """
+        ).execute(arguments: [id.zone.data, id.name.data])
     }
 
     /// The photos of a zone that show as another one, by the base tree, with that other one.

@@ -84,23 +84,24 @@ extension Database {
 
     /// Forgets a record's sidecar.
     public func removeSidecar(_ id: RecordID) throws {
-        try execute(
-            sql: "DELETE FROM sidecar WHERE zone = ? AND record = ?", arguments: [id.zone.data, id.name.data])
+        try cachedStatement(sql: "DELETE FROM sidecar WHERE zone = ? AND record = ?").execute(arguments: [
+            id.zone.data, id.name.data,
+        ])
     }
 
     /// Says that the sidecar of one record, and the states it was written from, are another record's now.
     public func moveSidecar(from old: RecordID, to new: RecordID) throws {
         for table in ["sidecar", "sidecarState"] {
-            try execute(
-                sql: "UPDATE OR REPLACE \(table) SET zone = ?, record = ? WHERE zone = ? AND record = ?",
-                arguments: [new.zone.data, new.name.data, old.zone.data, old.name.data])
+            try cachedStatement(
+                sql: "UPDATE OR REPLACE \(table) SET zone = ?, record = ? WHERE zone = ? AND record = ?"
+            ).execute(arguments: [new.zone.data, new.name.data, old.zone.data, old.name.data])
         }
     }
 
     /// The fields that a sidecar was written from, as JSON text; nil when they are not known (any more).
     public func sidecarState(rev: String, of id: RecordID) throws -> Data? {
         try Data.fetchOne(
-            self, sql: "SELECT fields FROM sidecarState WHERE rev = ? AND zone = ? AND record = ?",
+            cachedStatement(sql: "SELECT fields FROM sidecarState WHERE rev = ? AND zone = ? AND record = ?"),
             arguments: [rev, id.zone.data, id.name.data])
     }
 
@@ -108,15 +109,16 @@ extension Database {
     public func setSidecarState(
         rev: String, of id: RecordID, fields: Data, nowMilliseconds: UInt64, keptMilliseconds: UInt64
     ) throws {
-        try execute(
-            sql: "INSERT OR REPLACE INTO sidecarState VALUES (?, ?, ?, ?, ?)",
-            arguments: [rev, id.zone.data, id.name.data, fields, Int64(bitPattern: nowMilliseconds)])
+        try cachedStatement(sql: "INSERT OR REPLACE INTO sidecarState VALUES (?, ?, ?, ?, ?)").execute(arguments: [
+            rev, id.zone.data, id.name.data, fields, Int64(bitPattern: nowMilliseconds),
+        ])
         let oldest = Int64(bitPattern: nowMilliseconds) - Int64(bitPattern: keptMilliseconds)
-        try execute(
+        try cachedStatement(
             sql: """
                 DELETE FROM sidecarState WHERE zone = ?1 AND record = ?2 AND created < ?3
                     AND rev <> (SELECT rev FROM sidecar WHERE zone = ?1 AND record = ?2)
-                """, arguments: [id.zone.data, id.name.data, oldest])
+                """
+        ).execute(arguments: [id.zone.data, id.name.data, oldest])
     }
 
     /// Notes that a file is about to be renamed into place.
@@ -124,19 +126,19 @@ extension Database {
         root: RootKind, path: RelativePath, id: RecordID, inode: UInt64, size: UInt64, contentHash: Digest32,
         boot: String
     ) throws {
-        try execute(
+        try cachedStatement(
             sql: """
                 INSERT INTO intent (root, path, zone, record, inode, size, hash, boot) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                root.rawValue, Data(path.bytes), id.zone.data, id.name.data, Int64(bitPattern: inode),
-                Int64(bitPattern: size), contentHash.data, boot,
-            ])
+                """
+        ).execute(arguments: [
+            root.rawValue, Data(path.bytes), id.zone.data, id.name.data, Int64(bitPattern: inode),
+            Int64(bitPattern: size), contentHash.data, boot,
+        ])
     }
 
     /// Everything renamed into place and not known to be durable.
     public func intents() throws -> [IntentRow] {
-        try Row.fetchAll(self, sql: "SELECT * FROM intent ORDER BY id").compactMap { row in
+        try Row.fetchAll(cachedStatement(sql: "SELECT * FROM intent ORDER BY id")).compactMap { row in
             let names = row.bytes("path").split(separator: UInt8(ascii: "/")).compactMap { FileName(bytes: Array($0)) }
             guard let hash = row.digest("hash") else { return nil }
             return IntentRow(
@@ -149,12 +151,14 @@ extension Database {
 
     /// Forgets intents of a watched folder: what they were for is durable.
     public func clearIntents(of root: RootKind, upTo rowID: Int64) throws {
-        try execute(sql: "DELETE FROM intent WHERE root = ? AND id <= ?", arguments: [root.rawValue, rowID])
+        try cachedStatement(sql: "DELETE FROM intent WHERE root = ? AND id <= ?").execute(arguments: [
+            root.rawValue, rowID,
+        ])
     }
 
     /// Every sidecar known.
     public func sidecars() throws -> [SidecarRow] {
-        try Row.fetchAll(self, sql: "SELECT * FROM sidecar ORDER BY zone, record").map { row in
+        try Row.fetchAll(cachedStatement(sql: "SELECT * FROM sidecar ORDER BY zone, record")).map { row in
             SidecarRow(
                 id: RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record")),
                 name: try row.fileName("name"), stamp: row.fileStamp(), rev: row["rev"])
@@ -175,40 +179,42 @@ extension Database {
     /// Notes an asset that this replica wrote or verified.
     public func setAsset(_ asset: AssetReference) throws {
         guard let location = asset.location else { return }
-        try execute(
-            sql: "INSERT OR REPLACE INTO asset VALUES (?, ?, ?, ?)",
-            arguments: [asset.contentHash.data, Int64(bitPattern: asset.size), location, Data(asset.key)])
+        try cachedStatement(sql: "INSERT OR REPLACE INTO asset VALUES (?, ?, ?, ?)").execute(arguments: [
+            asset.contentHash.data, Int64(bitPattern: asset.size), location, Data(asset.key),
+        ])
     }
 
     /// Forgets an asset that turned out to be missing or damaged.
     public func removeAsset(_ contentHash: Digest32) throws {
-        try execute(sql: "DELETE FROM asset WHERE hash = ?", arguments: [contentHash.data])
+        try cachedStatement(sql: "DELETE FROM asset WHERE hash = ?").execute(arguments: [contentHash.data])
     }
 }
 
 extension Database {
     /// Leaves a request for whoever runs the engine; returns its number.
     public func addRequest(_ body: String, nowMilliseconds: UInt64) throws -> Int64 {
-        try execute(
-            sql: "INSERT INTO request (created, body) VALUES (?, ?)",
-            arguments: [Int64(bitPattern: nowMilliseconds), body])
+        try cachedStatement(sql: "INSERT INTO request (created, body) VALUES (?, ?)").execute(arguments: [
+            Int64(bitPattern: nowMilliseconds), body,
+        ])
         return lastInsertedRowID
     }
 
     /// Requests that nobody has answered, oldest first.
     public func openRequests() throws -> [(id: Int64, body: String)] {
-        try Row.fetchAll(self, sql: "SELECT id, body FROM request WHERE result IS NULL ORDER BY id")
+        try Row.fetchAll(cachedStatement(sql: "SELECT id, body FROM request WHERE result IS NULL ORDER BY id"))
             .map { ($0["id"], $0["body"]) }
     }
 
     /// Answers a request. Answers older than the newest hundred are forgotten.
     public func answerRequest(_ id: Int64, result: String) throws {
-        try execute(sql: "UPDATE request SET result = ? WHERE id = ?", arguments: [result, id])
-        try execute(sql: "DELETE FROM request WHERE result IS NOT NULL AND id < ?", arguments: [id - 100])
+        try cachedStatement(sql: "UPDATE request SET result = ? WHERE id = ?").execute(arguments: [result, id])
+        try cachedStatement(sql: "DELETE FROM request WHERE result IS NOT NULL AND id < ?").execute(arguments: [
+            id - 100
+        ])
     }
 
     /// The answer to a request; nil while there is none.
     public func requestResult(_ id: Int64) throws -> String? {
-        try String.fetchOne(self, sql: "SELECT result FROM request WHERE id = ?", arguments: [id])
+        try String.fetchOne(cachedStatement(sql: "SELECT result FROM request WHERE id = ?"), arguments: [id])
     }
 }

@@ -28,7 +28,9 @@ public struct SnapshotRow: Hashable, Sendable {
 extension Database {
     /// How far this replica is with folding its chain in a zone.
     public func snapshot(of zone: ZoneID) throws -> SnapshotRow {
-        guard let row = try Row.fetchOne(self, sql: "SELECT * FROM snapshot WHERE zone = ?", arguments: [zone.data])
+        guard
+            let row = try Row.fetchOne(
+                cachedStatement(sql: "SELECT * FROM snapshot WHERE zone = ?"), arguments: [zone.data])
         else { return SnapshotRow() }
         func number(_ column: String) -> UInt64 { UInt64(bitPattern: row[column] as Int64) }
         var result = SnapshotRow()
@@ -48,33 +50,33 @@ extension Database {
     /// Stores how far this replica is with folding its chain in a zone.
     public func setSnapshot(_ row: SnapshotRow, of zone: ZoneID) throws {
         func number(_ value: UInt64) -> Int64 { Int64(bitPattern: value) }
-        try execute(
+        try cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO snapshot (zone, floor, sequence, hash, nextFloor, nextSequence, nextHash, raised,
                     tidied, changes, weighed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                zone.data, number(row.floor), number(row.snapshot.sequence), row.snapshot.hash.data,
-                number(row.nextFloor), number(row.next.sequence), row.next.hash.data, number(row.raisedMilliseconds),
-                number(row.tidied), number(row.changes), number(row.weighed),
-            ])
+                """
+        ).execute(arguments: [
+            zone.data, number(row.floor), number(row.snapshot.sequence), row.snapshot.hash.data,
+            number(row.nextFloor), number(row.next.sequence), row.next.hash.data, number(row.raisedMilliseconds),
+            number(row.tidied), number(row.changes), number(row.weighed),
+        ])
     }
 
     /// Drops the bytes of own segments below a number: they are in a snapshot.
     public func dropKeptSegments(of zone: ZoneID, below floor: UInt64) throws {
-        try execute(
-            sql: "DELETE FROM outbox WHERE zone = ? AND sequence < ?",
-            arguments: [zone.data, Int64(bitPattern: floor)])
+        try cachedStatement(sql: "DELETE FROM outbox WHERE zone = ? AND sequence < ?").execute(arguments: [
+            zone.data, Int64(bitPattern: floor),
+        ])
     }
 
     /// How many changes a replica has published after a segment, as far as they are known here.
     public func publishedCount(in zone: ZoneID, by sender: ReplicaID, after sequence: UInt64) throws -> Int {
         try Int.fetchOne(
-            self,
-            sql: """
-                SELECT count(*) FROM change
-                WHERE zone = ? AND sender = ? AND sequence > ? AND state IN (1, 2)
-                """, arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]) ?? 0
+            cachedStatement(
+                sql: """
+                    SELECT count(*) FROM change
+                    WHERE zone = ? AND sender = ? AND sequence > ? AND state IN (1, 2)
+                    """), arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]) ?? 0
     }
 
     /// The records of which a replica has published changes up to a segment, sorted, and how many changes of each.
@@ -82,12 +84,12 @@ extension Database {
         in zone: ZoneID, by sender: ReplicaID, upTo sequence: UInt64
     ) throws -> [(record: RecordName, count: Int)] {
         try Row.fetchAll(
-            self,
-            sql: """
-                SELECT record, count(*) AS number FROM change
-                WHERE zone = ? AND sender = ? AND sequence > 0 AND sequence <= ? AND state IN (1, 2)
-                GROUP BY record ORDER BY record
-                """, arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]
+            cachedStatement(
+                sql: """
+                    SELECT record, count(*) AS number FROM change
+                    WHERE zone = ? AND sender = ? AND sequence > 0 AND sequence <= ? AND state IN (1, 2)
+                    GROUP BY record ORDER BY record
+                    """), arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]
         ).map { (try $0.recordName("record"), $0["number"]) }
     }
 
@@ -123,11 +125,11 @@ extension Database {
         in zone: ZoneID, by sender: ReplicaID, after sequence: UInt64
     ) throws -> [StoredChange] {
         try Row.fetchAll(
-            self,
-            sql: """
-                SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence > ? AND state = 1
-                ORDER BY sequence, replica, counter
-                """, arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]
+            cachedStatement(
+                sql: """
+                    SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence > ? AND state = 1
+                    ORDER BY sequence, replica, counter
+                    """), arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]
         ).map(StoredChange.init)
     }
 
@@ -188,11 +190,11 @@ extension Database {
     /// The records of which a replica has published changes that count before a segment.
     public func countedRecords(in zone: ZoneID, by sender: ReplicaID, before sequence: UInt64) throws -> [RecordName] {
         try Data.fetchAll(
-            self,
-            sql: """
-                SELECT DISTINCT record FROM change
-                WHERE zone = ? AND sender = ? AND sequence > 0 AND sequence < ? AND state = 1 ORDER BY record
-                """, arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]
+            cachedStatement(
+                sql: """
+                    SELECT DISTINCT record FROM change
+                    WHERE zone = ? AND sender = ? AND sequence > 0 AND sequence < ? AND state = 1 ORDER BY record
+                    """), arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]
         ).compactMap { RecordName(bytes: $0) }
     }
 }

@@ -118,7 +118,7 @@ public struct PeerRow: Sendable {
 extension Database {
     /// All zones known, in a fixed order.
     public func zones() throws -> [ZoneRow] {
-        try Row.fetchAll(self, sql: "SELECT * FROM zone ORDER BY id").map(ZoneRow.init)
+        try Row.fetchAll(cachedStatement(sql: "SELECT * FROM zone ORDER BY id")).map(ZoneRow.init)
     }
 
     /// One zone.
@@ -129,18 +129,18 @@ extension Database {
 
     /// Stores a zone.
     public func setZone(_ zone: ZoneRow) throws {
-        try execute(
+        try cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO zone (id, kind, scope, state, isMine, keyring, control, controlVersion,
                     controlHash, rootRecord, lastSequence, lastHash, headCursor, headDirty, asOf)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                zone.id.data, zone.kind.rawValue, zone.root.rawValue, zone.state.rawValue, zone.isMine, zone.keyring,
-                zone.control, Int64(bitPattern: zone.controlVersion), zone.controlHash.data, zone.rootRecord?.data,
-                Int64(bitPattern: zone.last.sequence), zone.last.hash.data, zone.headCursor, zone.isHeadDirty,
-                Int64(bitPattern: zone.asOf),
-            ])
+                """
+        ).execute(arguments: [
+            zone.id.data, zone.kind.rawValue, zone.root.rawValue, zone.state.rawValue, zone.isMine, zone.keyring,
+            zone.control, Int64(bitPattern: zone.controlVersion), zone.controlHash.data, zone.rootRecord?.data,
+            Int64(bitPattern: zone.last.sequence), zone.last.hash.data, zone.headCursor, zone.isHeadDirty,
+            Int64(bitPattern: zone.asOf),
+        ])
     }
 
     /// Forgets a zone's records, changes and positions; the row itself stays, so that it is not taken for a new one.
@@ -149,48 +149,50 @@ extension Database {
             "change", "record", "base", "sidecar", "sidecarState", "peer", "staged", "outbox", "published", "intent",
             "keptControl", "position",
         ] {
-            try execute(sql: "DELETE FROM \(table) WHERE zone = ?", arguments: [zone.data])
+            try cachedStatement(sql: "DELETE FROM \(table) WHERE zone = ?").execute(arguments: [zone.data])
         }
     }
 
     /// The peers of a zone.
     public func peers(of zone: ZoneID) throws -> [PeerRow] {
-        try Row.fetchAll(self, sql: "SELECT * FROM peer WHERE zone = ? ORDER BY replica", arguments: [zone.data])
-            .map { row in
-                PeerRow(
-                    replica: try row.replicaID("replica"), account: row.digest("account").map(AccountID.init),
-                    cursor: row["cursor"],
-                    head: Position(
-                        sequence: UInt64(bitPattern: row["headSequence"]),
-                        hash: row.digest("headHash") ?? Position.start.hash),
-                    applied: Position(
-                        sequence: UInt64(bitPattern: row["sequence"]), hash: row.digest("hash") ?? Position.start.hash),
-                    headTime: UInt64(bitPattern: row["headTime"]))
-            }
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT * FROM peer WHERE zone = ? ORDER BY replica"), arguments: [zone.data]
+        )
+        .map { row in
+            PeerRow(
+                replica: try row.replicaID("replica"), account: row.digest("account").map(AccountID.init),
+                cursor: row["cursor"],
+                head: Position(
+                    sequence: UInt64(bitPattern: row["headSequence"]),
+                    hash: row.digest("headHash") ?? Position.start.hash),
+                applied: Position(
+                    sequence: UInt64(bitPattern: row["sequence"]), hash: row.digest("hash") ?? Position.start.hash),
+                headTime: UInt64(bitPattern: row["headTime"]))
+        }
     }
 
     /// Stores a peer of a zone.
     public func setPeer(_ peer: PeerRow, in zone: ZoneID) throws {
-        try execute(
+        try cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO peer (zone, replica, account, cursor, headSequence, headHash, sequence, hash,
                     headTime) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                zone.data, peer.replica.data, peer.account?.data, peer.cursor, Int64(bitPattern: peer.head.sequence),
-                peer.head.hash.data, Int64(bitPattern: peer.applied.sequence), peer.applied.hash.data,
-                Int64(bitPattern: peer.headTime),
-            ])
+                """
+        ).execute(arguments: [
+            zone.data, peer.replica.data, peer.account?.data, peer.cursor, Int64(bitPattern: peer.head.sequence),
+            peer.head.hash.data, Int64(bitPattern: peer.applied.sequence), peer.applied.hash.data,
+            Int64(bitPattern: peer.headTime),
+        ])
     }
 
     /// Segments that heads name and that were not applied here yet.
     public func missingSegments(in zone: ZoneID? = nil) throws -> Int {
         try Int.fetchOne(
-            self,
-            sql: """
-                SELECT coalesce(sum(max(headSequence - sequence, 0)), 0) FROM peer JOIN zone ON zone.id = peer.zone
-                WHERE zone.state = 'active' AND (? IS NULL OR peer.zone = ?)
-                """, arguments: [zone?.data, zone?.data]) ?? 0
+            cachedStatement(
+                sql: """
+                    SELECT coalesce(sum(max(headSequence - sequence, 0)), 0) FROM peer JOIN zone ON zone.id = peer.zone
+                    WHERE zone.state = 'active' AND (? IS NULL OR peer.zone = ?)
+                    """), arguments: [zone?.data, zone?.data]) ?? 0
     }
 }
 
@@ -218,18 +220,17 @@ extension Database {
     public func stage(
         bundle: Data, zone: ZoneID, replica: ReplicaID, sequence: UInt64, account: AccountID, payload: Data
     ) throws {
-        try execute(
-            sql: "INSERT INTO staged (zone, replica, sequence, bundle, account, payload) VALUES (?, ?, ?, ?, ?, ?)",
-            arguments: [zone.data, replica.data, Int64(bitPattern: sequence), bundle, account.data, payload])
+        try cachedStatement(
+            sql: "INSERT INTO staged (zone, replica, sequence, bundle, account, payload) VALUES (?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [zone.data, replica.data, Int64(bitPattern: sequence), bundle, account.data, payload])
     }
 
     /// Takes the kept parts of a transaction, in order, out of the database.
     public func unstage(bundle: Data, zone: ZoneID, replica: ReplicaID) throws -> [StagedPart] {
         let rows = try Row.fetchAll(
-            self, sql: "SELECT * FROM staged WHERE zone = ? AND replica = ? AND bundle = ? ORDER BY id",
+            cachedStatement(sql: "SELECT * FROM staged WHERE zone = ? AND replica = ? AND bundle = ? ORDER BY id"),
             arguments: [zone.data, replica.data, bundle])
-        try execute(
-            sql: "DELETE FROM staged WHERE zone = ? AND replica = ? AND bundle = ?",
+        try cachedStatement(sql: "DELETE FROM staged WHERE zone = ? AND replica = ? AND bundle = ?").execute(
             arguments: [zone.data, replica.data, bundle])
         return try rows.map { row in
             StagedPart(
@@ -250,63 +251,66 @@ extension Database {
                     bundle: row["bundle"], account: try row.accountID("account"),
                     sequence: UInt64(bitPattern: row["sequence"]), payload: row["payload"]))
         }
-        try execute(sql: "DELETE FROM staged WHERE zone = ? AND replica = ? AND bundle = ?", arguments: arguments)
+        try cachedStatement(sql: "DELETE FROM staged WHERE zone = ? AND replica = ? AND bundle = ?").execute(
+            arguments: arguments)
     }
 
     /// Segments that were built, and perhaps published, but not named by the own head yet.
     public func outbox(of zone: ZoneID) throws -> [(position: Position, bytes: [UInt8])] {
         try Row.fetchAll(
-            self,
-            sql: """
-                SELECT * FROM outbox
-                WHERE zone = ?1 AND sequence > coalesce((SELECT sequence FROM published WHERE zone = ?1), 0)
-                ORDER BY sequence
-                """, arguments: [zone.data]
+            cachedStatement(
+                sql: """
+                    SELECT * FROM outbox
+                    WHERE zone = ?1 AND sequence > coalesce((SELECT sequence FROM published WHERE zone = ?1), 0)
+                    ORDER BY sequence
+                    """), arguments: [zone.data]
         ).map { row in (row.position, row.bytes("bytes")) }
     }
 
     /// The own segments of a zone that are kept, in order, without their bytes.
     public func keptSegments(of zone: ZoneID) throws -> [Position] {
         try Row.fetchAll(
-            self, sql: "SELECT sequence, hash FROM outbox WHERE zone = ? ORDER BY sequence", arguments: [zone.data]
+            cachedStatement(sql: "SELECT sequence, hash FROM outbox WHERE zone = ? ORDER BY sequence"),
+            arguments: [zone.data]
         ).map(\.position)
     }
 
     /// The bytes of an own segment; nil if it is not kept.
     public func keptSegment(_ position: Position, of zone: ZoneID) throws -> [UInt8]? {
         try Row.fetchOne(
-            self, sql: "SELECT bytes FROM outbox WHERE zone = ? AND sequence = ? AND hash = ?",
+            cachedStatement(sql: "SELECT bytes FROM outbox WHERE zone = ? AND sequence = ? AND hash = ?"),
             arguments: [zone.data, Int64(bitPattern: position.sequence), position.hash.data]
         ).map { $0.bytes("bytes") }
     }
 
     /// Keeps a control of a zone, byte for byte; `sequence` is its version.
     public func keepControl(_ version: Position, bytes: [UInt8], of zone: ZoneID) throws {
-        try execute(
-            sql: "INSERT OR IGNORE INTO keptControl VALUES (?, ?, ?, ?)",
-            arguments: [zone.data, Int64(bitPattern: version.sequence), version.hash.data, Data(bytes)])
+        try cachedStatement(sql: "INSERT OR IGNORE INTO keptControl VALUES (?, ?, ?, ?)").execute(arguments: [
+            zone.data, Int64(bitPattern: version.sequence), version.hash.data, Data(bytes),
+        ])
     }
 
     /// The controls of a zone that are kept, in order of their versions.
     public func keptControls(of zone: ZoneID) throws -> [(version: Position, bytes: [UInt8])] {
         try Row.fetchAll(
-            self, sql: "SELECT version AS sequence, hash, bytes FROM keptControl WHERE zone = ? ORDER BY version, hash",
+            cachedStatement(
+                sql: "SELECT version AS sequence, hash, bytes FROM keptControl WHERE zone = ? ORDER BY version, hash"),
             arguments: [zone.data]
         ).map { ($0.position, $0.bytes("bytes")) }
     }
 
     /// Keeps a segment until the own head names it.
     public func setOutbox(_ position: Position, bytes: [UInt8], zone: ZoneID) throws {
-        try execute(
-            sql: "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?)",
-            arguments: [zone.data, Int64(bitPattern: position.sequence), position.hash.data, Data(bytes)])
+        try cachedStatement(sql: "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?)").execute(arguments: [
+            zone.data, Int64(bitPattern: position.sequence), position.hash.data, Data(bytes),
+        ])
     }
 
     /// Notes that the own head names the segments up to a number. They are kept, in case that the mount loses them.
     public func clearOutbox(of zone: ZoneID, upTo sequence: UInt64) throws {
-        try execute(
-            sql: "INSERT OR REPLACE INTO published VALUES (?, ?)",
-            arguments: [zone.data, Int64(bitPattern: sequence)])
+        try cachedStatement(sql: "INSERT OR REPLACE INTO published VALUES (?, ?)").execute(arguments: [
+            zone.data, Int64(bitPattern: sequence),
+        ])
     }
 }
 
@@ -332,12 +336,12 @@ extension Database {
     public func giveUpChain(of replica: ReplicaID, in zone: ZoneID) throws {
         let arguments: StatementArguments = [zone.data, replica.data]
         let records = try Data.fetchAll(
-            self, sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND sender = ? AND sequence > 0",
+            cachedStatement(sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND sender = ? AND sequence > 0"),
             arguments: arguments)
-        try execute(
-            sql: "UPDATE change SET state = 3 WHERE zone = ? AND sender = ? AND sequence > 0", arguments: arguments)
-        try execute(sql: "DELETE FROM position WHERE zone = ? AND replica = ?", arguments: arguments)
-        try execute(sql: "DELETE FROM staged WHERE zone = ? AND replica = ?", arguments: arguments)
+        try cachedStatement(sql: "UPDATE change SET state = 3 WHERE zone = ? AND sender = ? AND sequence > 0").execute(
+            arguments: arguments)
+        try cachedStatement(sql: "DELETE FROM position WHERE zone = ? AND replica = ?").execute(arguments: arguments)
+        try cachedStatement(sql: "DELETE FROM staged WHERE zone = ? AND replica = ?").execute(arguments: arguments)
         for record in records.compactMap({ RecordName(bytes: $0) }) { try refresh(record, in: zone, after: nil) }
     }
 }

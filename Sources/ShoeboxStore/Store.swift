@@ -11,6 +11,8 @@ public final class Store: Sendable {
     private let writer: any DatabaseWriter
     /// Called before each write; what it throws is thrown, and nothing is written.
     private let gate: (@Sendable () throws -> Void)?
+    /// Called at the end of each write: what it throws rolls the write back, as a full disk does.
+    private let commit: (@Sendable () throws -> Void)?
 
     /// Opens or makes the database at a path. Errors are GRDB's `DatabaseError`.
     public init(path: String) throws {
@@ -24,34 +26,57 @@ public final class Store: Sendable {
         let pool = try DatabasePool(path: path, configuration: configuration)
         writer = pool
         gate = nil
+        commit = nil
         try Schema.migrator.migrate(pool)
         // After opening: the pool itself sets NORMAL when it opens, with which the last commits can vanish.
         try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
     }
 
     /// A database in memory, for simulations: transactions are as atomic as on disk. Before each write `gate` is asked,
-    /// which throws when the simulated process is dead.
-    public init(gate: (@Sendable () throws -> Void)? = nil) throws {
+    /// which throws when the simulated process is dead; at the end of each write `commit`, which throws when it can't be
+    /// stored.
+    public init(gate: (@Sendable () throws -> Void)? = nil, commit: (@Sendable () throws -> Void)? = nil) throws {
         let queue = try DatabaseQueue()
         self.gate = gate
+        self.commit = commit
         writer = queue
         try Schema.migrator.migrate(queue)
     }
 
+    /// A database in memory as it is, empty: what a copy is made into.
+    private init(
+        bare queue: DatabaseQueue, gate: (@Sendable () throws -> Void)?, commit: (@Sendable () throws -> Void)?
+    ) {
+        writer = queue
+        self.gate = gate
+        self.commit = commit
+    }
+
     /// Reads a consistent state.
-    public func read<T>(_ body: (Database) throws -> T) throws -> T { try writer.read(body) }
+    public func read<T>(_ body: (Database) throws -> T) throws -> T {
+        // One connection serves one caller at a time: without a transaction, too, nothing changes while it reads.
+        if let queue = writer as? DatabaseQueue { return try queue.unsafeRead(body) }
+        return try writer.read(body)
+    }
 
     /// Changes the state in one transaction; an error rolls everything back.
     @discardableResult
     public func write<T>(_ body: (Database) throws -> T) throws -> T {
         try gate?()
-        return try writer.write(body)
+        guard let commit else { return try writer.write(body) }
+        return try writer.write { db in
+            let result = try body(db)
+            try commit()
+            return result
+        }
     }
 
-    /// Makes a copy of the whole database, for tests that restore a state directory from a backup; with the gate of a
+    /// Makes a copy of the whole database, for tests that restore a state directory from a backup; with the gates of a
     /// database in memory.
-    public func backup(gate: (@Sendable () throws -> Void)? = nil) throws -> Store {
-        let copy = try Store(gate: gate)
+    public func backup(
+        gate: (@Sendable () throws -> Void)? = nil, commit: (@Sendable () throws -> Void)? = nil
+    ) throws -> Store {
+        let copy = Store(bare: try DatabaseQueue(), gate: gate, commit: commit)
         try writer.backup(to: copy.writer)
         return copy
     }
