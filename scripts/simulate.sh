@@ -4,7 +4,9 @@
 #   SEEDS=1000 FIRST=1000   how many seeds, and from which on
 #   WEATHER=everything      what fate sends (a list with commas, or all); see Tests/ScenarioTests/EngineSimulationWeather.swift
 #   FAILURES=1 TRIES=300    how many failing seeds to look for, and how often to try a shorter script
-#   THOROUGH=1              instead: every scenario once for each file operation in it, that one failing
+#   THOROUGH=1              instead: every scenario once for each file operation in it, that one failing, as far as
+#                           SHOEBOX_DEEDS names them (see Tests/ScenarioTests/EveryOperationDeed.swift); SHOEBOX_OPERATION=84
+#                           for one operation only
 set -euo pipefail
 cd "$(dirname "$0")/.."
 SWIFT=${SWIFT:-swift}
@@ -16,7 +18,7 @@ $SWIFT build --build-tests "${build[@]}"
 export SWIFT_DETERMINISTIC_HASHING=1
 if [ -n "${THOROUGH:-}" ]; then
     export SHOEBOX_THOROUGH=1
-    filter='EveryOperationTests|HostileCrashTests'
+    filter='EveryOperationTests|HostileCrashTests|CompactionTests'
 else
     export SHOEBOX_SEEDS=${SEEDS:-1000} SHOEBOX_FIRST_SEED=${FIRST:-1000} SHOEBOX_WEATHER=${WEATHER:-everything}
     export SHOEBOX_FAILURES=${FAILURES:-1} SHOEBOX_TRIES=${TRIES:-300}

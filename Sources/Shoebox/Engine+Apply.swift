@@ -45,7 +45,11 @@ extension Engine {
         if !parked.isEmpty { try store.write { db in for row in parked { try db.markDirty(row.id) } } }
         let limit = max(1, settings.applyMax)
         var dirty = try store.read { db in try db.dirtyRecords(in: shown, after: position, limit: limit) }
-        guard !dirty.isEmpty || (dirtyLayout != nil && position == nil) else { return outcome }
+        if position == nil { unsettledPaths = [] }
+        guard !dirty.isEmpty || (dirtyLayout != nil && position == nil) else {
+            try clearSettled(root)
+            return outcome
+        }
         if dirty.count == limit { outcome.next = dirty.last.map(DirtyPosition.init) }
         let followed = try followMoves(dirty)
         if followed > 0 {
@@ -70,10 +74,11 @@ extension Engine {
         let reunited = try settleBase(scope, failed: failed, root: root)
         let written = try writtenRows(operations, besides: dirty) + representatives(of: dirty, besides: reunited, scope)
         if root == .shared { try followPermissions(of: dirty, root: root) }
-        let unwritten = try writeSidecars(
+        var unwritten = try writeSidecars(
             for: (dirty + written).filter { !failed.contains($0.id) }, root: root, outcome: &outcome)
-        try writeTagFiles(for: dirty, root: root, outcome: &outcome)
+        try unwritten.formUnion(writeTagFiles(for: dirty, root: root, unplaced: failed, outcome: &outcome))
         outcome.waiting = failed.count
+        if outcome.next == nil { try clearSettled(root) }
         try store.write { db in
             try db.clearDirty(dirty.map(\.id).filter { !failed.contains($0) })
             // Also what is no more than in the way of something dirty: it is tried again.
@@ -85,6 +90,23 @@ extension Engine {
             }
         }
         return outcome
+    }
+
+    /// Takes back what was said of files that could not be brought up to date, where nothing is left to do: by another
+    /// way, such as a rename that happened though it failed, or a user who did it.
+    private func clearSettled(_ root: RootKind) throws {
+        let prefix = display(.root, root) + "/"
+        for key in openProblems {
+            let parts = key.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 3,
+                ["notApplied", "diskFull", "contentMissing", "sidecarNotWritten"].contains(parts[0]),
+                parts[2].hasPrefix(prefix), !unsettledPaths.contains(parts[2])
+            else { continue }
+            // What is to be put away of a share that was left is not among the records any more.
+            let zone = ZoneID(hex: parts[1])
+            if let state = zone.flatMap({ zones[$0] })?.row.state, state == .left || state == .ended { continue }
+            try clearProblem(parts[0], path: parts[2], zone: zone)
+        }
     }
 
     /// Collects the folders of a tree and the files of the folders that dirty records are, or were shown, in.
@@ -267,6 +289,8 @@ extension Engine {
         var asideBytes: UInt64 = 0
         // Directories that this very plan made or moved are as they should be, whatever the base says of their paths.
         var placed: Set<RelativePath> = []
+        // Photos that are gone from where they were, and whose sidecars are not.
+        var unfollowed: Set<RecordID> = []
 
         func note(_ operation: FileOperation, _ result: ApplyOutcome) throws {
             let id = operation.record
@@ -277,7 +301,7 @@ extension Engine {
                 case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path): placed.insert(path)
                 default: break
                 }
-                try followWithSidecar(operation, root: root)
+                if try !followWithSidecar(operation, root: root) { unfollowed.insert(operation.record) }
                 for code in ["notApplied", "contentMissing", "contentDamaged", "diskFull", "notInShare"] {
                     try clearProblem(code, path: operation.path.map { display($0, root) })
                 }
@@ -342,7 +366,12 @@ extension Engine {
                 case .over(let result): try note(operation, result)
                 }
                 if aside.count >= Self.asideMax || asideBytes >= Self.asideBytesMax { try putInPlace() }
-            case .makeDirectory: try note(operation, applier.apply(operation))
+            case .makeDirectory(let id, let path):
+                // What a share shows in is never taken for a folder that its user made: that would be somebody else's.
+                if id.isZoneRoot || id.zone == .none, let parent = scope.layout.nodes[id]?.parent {
+                    try noteMaking(id, at: path, in: parent, root: root)
+                }
+                try note(operation, applier.apply(operation))
             default:
                 // Only writes can wait: what moves may be what one of them waits for.
                 try putInPlace()
@@ -360,9 +389,19 @@ extension Engine {
             isDurable = false
             log("cannot make the \(root) folder durable: \(error)")
         }
-        try store.write { db in
-            for item in done { try noteDone(item.operation, stamp: item.stamp, root: root, scope: scope, db) }
-            if isDurable, let last = intents.last { try db.clearIntents(of: root, upTo: last.rowID) }
+        do {
+            try store.write { db in
+                for item in done {
+                    let id = item.operation.record
+                    if unfollowed.contains(id) { try oweRemoval(ofSidecarOf: id, db) }
+                    try noteDone(item.operation, stamp: item.stamp, root: root, scope: scope, db)
+                }
+                if isDurable, let last = intents.last { try db.clearIntents(of: root, upTo: last.rowID) }
+            }
+        } catch {
+            // What the folder shows and nobody noted is found again as after a crash.
+            recovered.remove(root)
+            throw error
         }
         return failed
     }
@@ -378,17 +417,24 @@ extension Engine {
         }
     }
 
-    private func followWithSidecar(_ operation: FileOperation, root: RootKind) throws {
+    /// False if the sidecar of a photo that is gone, or elsewhere now, is still where it was.
+    private func followWithSidecar(_ operation: FileOperation, root: RootKind) throws -> Bool {
         let id = operation.record
         do {
-            if case .remove(_, let path, _) = operation { try removeSidecarFile(of: id, besides: path, root: root) }
+            if case .remove(_, let path, _) = operation,
+                case .failed(let error) = try removeSidecarFile(of: id, besides: path, root: root)
+            {
+                throw error
+            }
             if case .move(_, let old, let new) = operation {
                 try moveSidecarFile(of: id, from: old, to: new, root: root)
             }
         } catch let error as FileError {
             // The photo itself is where it should be, and that must be noted.
             log("the sidecar stays where it was: \(error)")
+            return false
         }
+        return true
     }
 
     /// Updates the base tree after one operation.
@@ -400,6 +446,7 @@ extension Engine {
         let node = scope.layout.nodes[id]
         switch operation {
         case .makeDirectory(_, let path), .write(_, let path, _, _):
+            if case .makeDirectory = operation { try forgetMaking(id, db) }
             guard let node, let stamp, let name = path.last else { return }
             var hash: Digest32?
             if case .write(_, _, let written, _) = operation { hash = written }
@@ -500,9 +547,11 @@ extension Engine {
         }
     }
 
-    private func reportFailure(_ operation: FileOperation, _ error: FileError, root: RootKind) throws {
+    /// Notes that an operation could not be carried out, and why.
+    func reportFailure(_ operation: FileOperation, _ error: FileError, root: RootKind) throws {
         guard let path = operation.path else { return }
         let shown = display(path, root)
+        unsettledPaths.insert(shown)
         log("cannot apply \(operation): \(error)")
         let id = operation.record
         if error.code == .absent, case .write = operation {

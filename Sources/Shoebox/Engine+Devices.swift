@@ -31,6 +31,8 @@ extension Engine {
                 "This device was retired by another device of the account '\(settings.label)': it sends and gets nothing any more.",
                 "Your files stay as they are. To use this machine again, set it up anew with 'shoebox init --join' and another state directory."
             )
+            // What is new in any zone is nothing for this device.
+            try clearProblem("zoneUnreadable")
             return false
         }
         if entry.needsNewAgreementKey, entry.devices[identity.device] != nil {

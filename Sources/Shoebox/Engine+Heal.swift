@@ -30,10 +30,31 @@ extension Engine {
             guard let bytes = try store.read({ db in try db.keptSegment(position, of: zone.id) }) else { continue }
             try folder.publishSegment(bytes, at: position, replica: replica)
         }
-        try offerContents(of: zone)
+        let isWhole = try offerContents(of: zone)
         try world.mount.synchronize()
-        try store.write { db in try tidyAgain(zone.id, db) }
+        try store.write { db in
+            try tidyAgain(zone.id, db)
+            try db.setMetaText(unofferedKey(zone.id), isWhole ? nil : "1")
+        }
+        lastOffered[zone.id] = world.uptimeMilliseconds()
         try markHeadDirty(zone.id)
+    }
+
+    private func unofferedKey(_ zone: ZoneID) -> String { "unoffered.\(zone)" }
+
+    /// Uploads what could not be read when a zone was offered again; each is tried once a minute.
+    func offerRest() throws {
+        for (key, _) in try store.read({ db in try db.metaTexts(prefix: "unoffered.") }) {
+            let zone = key.split(separator: ".").last.flatMap { ZoneID(hex: $0) }.flatMap { zones[$0] }
+            if let zone, zone.row.state == .active {
+                let now = world.uptimeMilliseconds()
+                guard lastOffered[zone.id].map({ now >= $0 + 60_000 }) ?? true else { continue }
+                lastOffered[zone.id] = now
+                guard try offerContents(of: zone) else { continue }
+                try world.mount.synchronize()
+            }
+            try store.write { db in try db.setMetaText(key, nil) }
+        }
     }
 
     /// Publishes the controls that are known and that the zone's folder lacks.
@@ -51,21 +72,26 @@ extension Engine {
     }
 
     /// Uploads the contents of a zone that this replica shows and whose assets are gone, each under its old name and key.
-    private func offerContents(of zone: ZoneInfo) throws {
+    /// False if one of them could not be read.
+    private func offerContents(of zone: ZoneInfo) throws -> Bool {
+        var isWhole = true
         let assets = AssetStore(mount: world.mount)
         var names: [Substring: Set<String>] = [:]
         for row in try store.read({ db in try db.base(in: zone.id) }) where row.kind == .file {
             guard let state = try store.read({ db in try db.state(of: row.id) }), state.isLive else { continue }
             for asset in state.fields[.content]?.values.compactMap(\.value.asset) ?? [] {
-                guard let location = asset.location, AssetStore.locationIsValid(location),
-                    let source = try localSources(of: asset.contentHash).first
-                else { continue }
+                guard let location = asset.location, AssetStore.locationIsValid(location) else { continue }
+                guard let source = try localSources(of: asset.contentHash).first else {
+                    if row.contentHash == asset.contentHash { isWhole = false }
+                    continue
+                }
                 let parts = location.split(separator: "/")
                 if names[parts[0]] == nil { names[parts[0]] = try assets.names(besides: location) }
                 guard names[parts[0]]?.contains(String(parts[1])) == false else { continue }
                 try publish(asset, from: source)
             }
         }
+        return isWhole
     }
 
     private func publish(_ asset: AssetReference, from source: LocalSource) throws {
@@ -275,7 +301,7 @@ extension Engine {
             names.remove("container.json")
         }
         let parts: Set<String> = ["accounts", "assets", "features", "zones"]
-        let isLeftover = !names.isEmpty && names.isSubset(of: parts) && hasOwnZone()
+        let isLeftover = try names.isSubset(of: parts) && (hasOwnZone() || isBare(names))
         guard names.isEmpty || isLeftover else {
             throw RequestError(
                 ExitCode.failed,
@@ -299,6 +325,14 @@ extension Engine {
     private func removeContainerFile() throws {
         guard let path = MountPath("container.json") else { return }
         try world.mount.remove(path)
+    }
+
+    /// Whether there is nothing but empty directories: what a former try left that could not go on.
+    private func isBare(_ names: Set<String>) throws -> Bool {
+        for name in names {
+            guard let path = MountPath(name), try world.mount.list(path).isEmpty else { return false }
+        }
+        return true
     }
 
     private func hasOwnZone() -> Bool {

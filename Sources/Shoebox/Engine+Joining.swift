@@ -299,7 +299,7 @@ extension Engine {
             try db.setMetaText(withdrawalKey(zone.id), "1")
         }
         try reloadZones()
-        try finishWithdrawal(zone.id)
+        try finishWithdrawals()
     }
 
     private func withdrawalKey(_ zone: ZoneID) -> String { "withdraw.\(zone)" }
@@ -307,7 +307,10 @@ extension Engine {
     /// Goes on with what `withdraw` began before the process died.
     func finishWithdrawals() throws {
         for zone in zones.values where zone.row.state == .left || zone.row.state == .ended {
-            try finishWithdrawal(zone.id)
+            // Of one share that can't be put away now, the next round tries again, and nothing else waits for it.
+            do { try finishWithdrawal(zone.id) } catch let error as FileError {
+                log("'\(zone.control.title)' is not put away yet: \(error)")
+            }
         }
     }
 
@@ -317,9 +320,9 @@ extension Engine {
         let base = try store.read { db in try db.base(in: id) }
         if !base.isEmpty {
             guard let zone = zones[id], try checkRoot(zone.row.root) else { return }
-            let root = zone.row.root
-            try removeTagFiles(of: zone)
-            try removeShown(base, from: root)
+            // What can't be removed now is still the share's: were it forgotten, it would be taken for the user's own.
+            let areTagFilesGone = try removeTagFiles(of: zone)
+            guard try removeShown(base, from: zone.row.root), areTagFilesGone else { return }
         }
         try store.write { db in
             try db.forgetRecords(of: id)
@@ -338,9 +341,19 @@ extension Engine {
         try reloadZones()
     }
 
-    /// Moves everything shown of a zone to the trash, folders that become empty with it. What has changed stays.
-    private func removeShown(_ base: [BaseRow], from root: RootKind) throws {
+    /// Moves everything shown of a zone to the trash, folders that become empty with it. What has changed stays. False if
+    /// something is still there that could not be moved; it is reported.
+    private func removeShown(_ base: [BaseRow], from root: RootKind) throws -> Bool {
         let applier = makeApplier(root)
+        var isWhole = true
+        func note(_ operation: FileOperation, _ outcome: ApplyOutcome) throws {
+            if case .failed(let error) = outcome {
+                isWhole = false
+                try reportFailure(operation, error, root: root)
+            } else if let path = operation.path {
+                for code in ["notApplied", "diskFull"] { try clearProblem(code, path: display(path, root)) }
+            }
+        }
         let tops: Set<RecordID> = [top(root)]
         var directories: [(RecordID, RelativePath)] = []
         for row in base {
@@ -353,12 +366,14 @@ extension Engine {
                 directories.append((row.id, path))
                 continue
             }
-            try removeSidecarFile(of: row.id, besides: path, root: root)
-            _ = applier.apply(.remove(row.id, at: path, expecting: row.stamp))
+            let operation = FileOperation.remove(row.id, at: path, expecting: row.stamp)
+            try note(operation, try removeSidecarFile(of: row.id, besides: path, root: root))
+            try note(operation, applier.apply(operation))
         }
         for (id, path) in directories.sorted(by: { $0.1.names.count > $1.1.names.count }) {
-            _ = applier.apply(.removeDirectory(id, at: path))
+            try note(.removeDirectory(id, at: path), applier.apply(.removeDirectory(id, at: path)))
         }
+        return isWhole
     }
 
     /// Brings back the folder of a share that was deleted as a whole.

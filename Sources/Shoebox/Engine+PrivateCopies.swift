@@ -65,11 +65,12 @@ extension Engine {
             for code in ["diskFull", "notApplied"] {
                 try clearProblem(code, path: row.name.description, zone: id.zone)
             }
+            // Said before it counts as done, so that nobody finds an edit gone and no word of where it is.
+            try reportPrivateCopy(row, title: title, reason)
             try store.write { db in
                 try db.setMetaText(owedKey(id), nil)
                 try db.markDirty(id)
             }
-            try reportPrivateCopy(row, title: title, reason)
         }
     }
 
@@ -119,11 +120,14 @@ extension Engine {
             target = path
         }
         let (hash, stamp) = try ContentHasher.hash(source, files(row.root))
+        // Made already, by a command that failed or died before it was noted.
+        if try holdsCopy(hash, at: target) { return try noteCopy(of: row.id, at: target) }
         let file = try files(row.root).open(source)
         var replaced = try world.library.entry(at: target)?.stamp
         if replaced != nil, try store.read({ db in try db.metaText(key) }) == nil {
             // The name is another photo's: stay beside it.
             target = directory.appending(row.name.inserting(" (\(row.id.name.description.prefix(8)))"))
+            if try holdsCopy(hash, at: target) { return try noteCopy(of: row.id, at: target) }
             replaced = try world.library.entry(at: target)?.stamp
         }
         let copier = FileApplier(
@@ -138,9 +142,18 @@ extension Engine {
         if case .stale(let reason) = outcome {
             throw FileError(code: .exists, operation: "copy", path: target.description, reason: reason)
         }
-        let path = target.description
-        try store.write { db in try db.setMetaText(key, path) }
-        later[.init(root: .library, path: directory)] = world.uptimeMilliseconds()
+        try noteCopy(of: row.id, at: target)
+    }
+
+    private func holdsCopy(_ hash: Digest32, at path: RelativePath) throws -> Bool {
+        guard try world.library.entry(at: path)?.kind == .file else { return false }
+        return try ContentHasher.hash(path, world.library).0 == hash
+    }
+
+    private func noteCopy(of id: RecordID, at path: RelativePath) throws {
+        let text = path.description
+        try store.write { db in try db.setMetaText("copy:\(id)", text) }
+        later[.init(root: .library, path: path.parent)] = world.uptimeMilliseconds()
     }
 
     // MARK: After a change of what this account may do

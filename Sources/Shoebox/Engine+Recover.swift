@@ -16,6 +16,7 @@ extension Engine {
     func recover(_ root: RootKind) throws {
         guard !recovered.contains(root) else { return }
         try recoverParked(root)
+        try recoverMade(root)
         try recoverIntents(root)
         let key = "boot.\(root.rawValue)"
         if try store.read({ db in try db.metaText(key) }) != world.bootID {
@@ -23,6 +24,49 @@ extension Engine {
             try store.write { db in try db.setMetaText(key, world.bootID) }
         }
         recovered.insert(root)
+    }
+
+    private func makingKey(_ id: RecordID) -> String { "making.\(id.zone).\(id.name)" }
+
+    /// Notes that the directory in which a share, or all of an owner's, shows is about to be made.
+    func noteMaking(_ id: RecordID, at path: RelativePath, in parent: RecordID, root: RootKind) throws {
+        let text = "\(root.rawValue):\(parent.zone):\(parent.name):\(encodeHex(path.bytes))"
+        try store.write { db in try db.setMetaText(makingKey(id), text) }
+    }
+
+    /// The directory that was made is noted.
+    func forgetMaking(_ id: RecordID, _ db: Database) throws {
+        guard id.isZoneRoot || id.zone == .none else { return }
+        try db.setMetaText(makingKey(id), nil)
+    }
+
+    /// Directories of shares that were made when the process died: without this, they and what is in them would be taken for
+    /// the user's own.
+    private func recoverMade(_ root: RootKind) throws {
+        for (key, text) in try store.read({ db in try db.metaTexts(prefix: "making.") }) {
+            let names = key.split(separator: ".")
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+            guard names.count == 3, parts.count == 4, parts[0] == String(root.rawValue),
+                let zone = ZoneID(hex: names[1]), let name = RecordName(text: names[2]),
+                let parentZone = ZoneID(hex: parts[1]), let parentName = RecordName(text: parts[2]),
+                let path = decodeHex(parts[3]).flatMap(PathReference.relativePath), let last = path.last
+            else { continue }
+            let id = RecordID(zone: zone, name: name)
+            let parent = RecordID(zone: parentZone, name: parentName)
+            let entry = try files(root).entry(at: path)
+            try store.write { db in
+                try db.setMetaText(key, nil)
+                guard let entry, entry.kind == .directory, try db.base(id) == nil,
+                    try parent == top(root) || db.base(parent) != nil,
+                    try db.base(named: last, in: parent, root: root) == nil
+                else { return }
+                try db.setBase(
+                    BaseRow(
+                        root: root, id: id, parent: parent, name: last, kind: .folder, stamp: entry.stamp,
+                        contentHash: nil, vector: [:]))
+                try db.markLayoutDirty()
+            }
+        }
     }
 
     /// What lies in the temporary folder, against what the base says does.

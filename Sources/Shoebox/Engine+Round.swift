@@ -43,6 +43,7 @@ extension Engine {
         try reloadZones()
         try finishWithdrawals()
         try makeOwedCopies()
+        try removeOrphans()
         outcome.requests = try performRequests()
         try rebuildFirst(&outcome, reachesContainer: reachesContainer)
         try scanRoots(extent, &outcome)
@@ -116,8 +117,9 @@ extension Engine {
     private func exchange(_ outcome: inout RoundOutcome, pushOnly: Bool = false) throws {
         do {
             try openContainer()
-            guard try followAccount() else { return }
+            guard try followAccount() else { return try noteContainerReached() }
             try keepZonesCurrent()
+            try offerRest()
             outcome.pushed += try pushAll()
             guard !pushOnly else { return }
             outcome.fetched += try fetchAll()
@@ -134,7 +136,7 @@ extension Engine {
             try clearOldInformation()
             // Heads that now name what was fetched, and controls that were written.
             outcome.pushed += try pushAll()
-            for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }
+            try noteContainerReached()
             let now = world.nowMilliseconds()
             containerReadMilliseconds = now
             // A poll that finds nothing costs no write, which has to be durable: the time is stored now and then.
@@ -155,6 +157,10 @@ extension Engine {
                     code: error.code == .offline ? .offline : .mount, message: error.description,
                     remedy: "Check the mount.", cause: error), &outcome)
         }
+    }
+
+    private func noteContainerReached() throws {
+        for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }
     }
 
     /// Whether a stored time is close enough to be left as it is; one that lies ahead, as after a clock step, is not.

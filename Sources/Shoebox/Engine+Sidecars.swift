@@ -265,7 +265,7 @@ extension Engine {
                 break
             }
             let path = directory.appending(candidate)
-            let bytes = (try? files.readAll(path, maxBytes: SidecarDocument.bytesMax + 1)) ?? []
+            let bytes = try readSidecar(path, files)
             guard former?.name == candidate, let known = former?.stamp, known.isUnchanged(from: stamp) else {
                 switch SidecarDocument.read(bytes) {
                 case .foreign where former?.name != candidate: continue
@@ -315,6 +315,16 @@ extension Engine {
         }
     }
 
+    /// The bytes of what has the name of a sidecar; none if it is too long for one, or must not be read.
+    ///
+    /// - Throws: when it can't be read now.
+    private func readSidecar(_ path: RelativePath, _ files: any LocalFileSystem) throws -> [UInt8] {
+        do { return try files.readAll(path, maxBytes: SidecarDocument.bytesMax + 1) } catch {
+            guard error.mayPass else { return [] }
+            throw error
+        }
+    }
+
     private func reportUnwritten(_ path: RelativePath, root: RootKind, _ error: FileError) throws {
         let shown = display(path, root)
         try report(
@@ -323,9 +333,10 @@ extension Engine {
     }
 
     /// Moves a record's sidecar file to the trash, if it is as last seen.
-    func removeSidecarFile(of id: RecordID, besides path: RelativePath, root: RootKind) throws {
-        guard let row = try store.read({ db in try db.sidecar(id) }) else { return }
-        _ = makeApplier(root).trash(path.parent.appending(row.name), expecting: row.stamp, record: id)
+    @discardableResult
+    func removeSidecarFile(of id: RecordID, besides path: RelativePath, root: RootKind) throws -> ApplyOutcome {
+        guard let row = try store.read({ db in try db.sidecar(id) }) else { return .done(nil) }
+        return makeApplier(root).trash(path.parent.appending(row.name), expecting: row.stamp, record: id)
     }
 
     /// Moves a record's sidecar file along with its photo, if its new place is free. One that was edited since it was
@@ -391,13 +402,6 @@ extension Engine {
         do { try moveSidecarFile(of: id, from: old, to: new, root: root) } catch let error as FileError {
             log("the sidecar of '\(name)' stays behind: \(error)")
         }
-    }
-
-    /// Puts the sidecar that a deleted photo left behind into the trash, so that no later photo of that name takes it
-    /// for its own. One that was edited since stays.
-    func removeOrphan(_ row: SidecarRow, in folder: RecordID, root: RootKind) throws {
-        guard let directory = try store.read({ db in try db.basePath(of: folder, top: [top(root)]) }) else { return }
-        _ = makeApplier(root).trash(directory.appending(row.name), expecting: row.stamp, record: row.id)
     }
 }
 

@@ -16,26 +16,52 @@ extension Engine {
 
     private func tagKey(_ zone: ZoneID, _ tag: RecordName) -> String { "tagFile:\(zone)/\(tag)" }
 
-    /// Writes one file for each tag of the zones whose tags have changed, under its present title.
-    func writeTagFiles(for rows: [RecordRow], root: RootKind, outcome: inout ApplyOutcomes) throws {
+    /// Writes one file for each tag of the zones whose tags have changed, under its present title; returns the tags for
+    /// which that failed, to be tried again.
+    func writeTagFiles(
+        for rows: [RecordRow], root: RootKind, unplaced: Set<RecordID>, outcome: inout ApplyOutcomes
+    ) throws -> Set<RecordID> {
+        var failed: Set<RecordID> = []
         let changed = Set(rows.filter { $0.type == .tag }.map(\.id.zone))
         for zone in zonesShown(root) where changed.contains(zone.id) {
-            guard let folder = try tagFolder(of: zone) else { continue }
+            guard let folder = try tagFolder(of: zone) else {
+                // They come when the share's folder does.
+                if unplaced.contains(where: { $0.zone == .none || ($0.isZoneRoot && $0.zone == zone.id) }) {
+                    failed.formUnion(rows.filter { $0.type == .tag && $0.id.zone == zone.id }.map(\.id))
+                }
+                continue
+            }
             let (titles, all) = try store.read { db in
                 (try tagTitles(in: zone.id, db), try db.allTags(in: zone.id))
             }
             let winners = resolveTags(titles: titles.map { ($0.key, $0.value) })
             for tag in all {
                 let title = (winners[tag] ?? tag) == tag ? titles[tag] : nil
-                if try writeTagFile(tag, title: title, zone: zone, folder: folder) { outcome.operations += 1 }
+                switch try tryTagFile(tag, title: title, zone: zone, folder: folder) {
+                case true?: outcome.operations += 1
+                case false?: continue
+                case nil: failed.insert(RecordID(zone: zone.id, name: tag))
+                }
             }
+        }
+        return failed
+    }
+
+    private func tryTagFile(
+        _ tag: RecordName, title: String?, zone: ZoneInfo, folder: RelativePath
+    ) throws -> Bool? {
+        do { return try writeTagFile(tag, title: title, zone: zone, folder: folder) } catch {
+            guard let error = error as? FileError else { throw error }
+            log("a tag's file is not as it should be: \(error)")
+            return nil
         }
     }
 
-    /// Brings one tag's file up to date; nil as title for a tag that is deleted or shown as another one.
+    /// Brings one tag's file up to date; nil as title for a tag that is deleted or shown as another one. False if there
+    /// was no need, nil if it failed.
     private func writeTagFile(
         _ tag: RecordName, title: String?, zone: ZoneInfo, folder: RelativePath
-    ) throws -> Bool {
+    ) throws -> Bool? {
         let root = zone.row.root
         let key = tagKey(zone.id, tag)
         let written = try store.read { db in try db.metaText(key) }
@@ -44,10 +70,16 @@ extension Engine {
         }
         let applier = makeApplier(root)
         if let written, written != title, let entry = try files(root).entry(at: path(written)),
-            let bytes = try? files(root).readAll(path(written), maxBytes: TagFile.bytesMax),
-            let former = TagFile(bytes), former.record == tag, former.name == written || former.name == title
+            let former = try readTagFile(path(written), root), former.record == tag,
+            former.name == written || former.name == title
         {
-            _ = applier.trash(path(written), expecting: entry.stamp, record: RecordID(zone: zone.id, name: tag))
+            let removed = applier.trash(
+                path(written), expecting: entry.stamp, record: RecordID(zone: zone.id, name: tag))
+            if case .failed(let error) = removed {
+                // Not forgotten: else the file would be taken for a tag that somebody made.
+                log("a tag's file stays: \(error)")
+                return nil
+            }
         }
         guard let title else {
             if written != nil { try store.write { db in try db.setMetaText(key, nil) } }
@@ -57,24 +89,55 @@ extension Engine {
         if written == title, try files(root).entry(at: target) != nil { return false }
         if try files(root).entry(at: folder) == nil { try files(root).makeDirectory(folder) }
         let mode: UInt16 = zone.mayWrite(account) ? 0o644 : 0o444
-        guard
-            case .done = applier.put(
-                TagFile(record: tag, name: title).encoded(), at: target, replacing: nil, mode: mode)
-        else { return false }
+        switch applier.put(TagFile(record: tag, name: title).encoded(), at: target, replacing: nil, mode: mode) {
+        case .done: break
+        // Somebody's own file of that name.
+        case .stale: return try isTagFile(target, of: tag, title, root) ? try noteTagFile(key, title) : false
+        case .failed(let error):
+            log("a tag's file is not written: \(error)")
+            return nil
+        }
+        return try noteTagFile(key, title)
+    }
+
+    private func noteTagFile(_ key: String, _ title: String) throws -> Bool {
         try store.write { db in try db.setMetaText(key, title) }
         return true
     }
 
-    /// Puts away the tag files of a zone that is shown no more, and their folder, if nothing else is in it.
-    func removeTagFiles(of zone: ZoneInfo) throws {
-        guard zone.row.kind != .privateZone, let folder = try tagFolder(of: zone) else { return }
+    /// What a file says of a tag; nil if it is none.
+    ///
+    /// - Throws: when that can't be read now: an own file that is taken for somebody else's stays, and its old title would
+    ///   be taken for one that its user chose.
+    private func readTagFile(_ path: RelativePath, _ root: RootKind) throws -> TagFile? {
+        do { return TagFile(try files(root).readAll(path, maxBytes: TagFile.bytesMax)) } catch {
+            guard error.mayPass else { return nil }
+            throw error
+        }
+    }
+
+    /// Whether a file is what would be written for a tag: such as by a process that died before it noted that.
+    private func isTagFile(
+        _ path: RelativePath, of tag: RecordName, _ title: String, _ root: RootKind
+    ) throws -> Bool {
+        guard let file = try readTagFile(path, root) else { return false }
+        return file.record == tag && file.name == title
+    }
+
+    /// Puts away the tag files of a zone that is shown no more, and their folder, if nothing else is in it. False if one
+    /// of them could not be.
+    func removeTagFiles(of zone: ZoneInfo) throws -> Bool {
+        guard zone.row.kind != .privateZone, let folder = try tagFolder(of: zone) else { return true }
         let prefix = tagKey(zone.id, RecordName(0)).prefix { $0 != "/" } + "/"
         for (key, _) in try store.read({ db in try db.metaTexts(prefix: String(prefix)) }) {
             guard let tag = RecordName(text: key.dropFirst(prefix.count)) else { continue }
-            _ = try writeTagFile(tag, title: nil, zone: zone, folder: folder)
+            _ = try tryTagFile(tag, title: nil, zone: zone, folder: folder)
         }
-        guard try files(zone.row.root).entry(at: folder)?.kind == .directory else { return }
-        _ = makeApplier(zone.row.root).apply(.removeDirectory(RecordID(zone: zone.id, name: .zoneRoot), at: folder))
+        guard try files(zone.row.root).entry(at: folder)?.kind == .directory else { return true }
+        let removed = makeApplier(zone.row.root).apply(
+            .removeDirectory(RecordID(zone: zone.id, name: .zoneRoot), at: folder))
+        if case .failed = removed { return false }
+        return try store.read { db in try db.metaTexts(prefix: String(prefix)) }.isEmpty
     }
 
     /// Takes what people changed in tag files into the history: a new title, or a new tag. A missing file is absence,

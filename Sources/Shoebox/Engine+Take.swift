@@ -13,8 +13,8 @@ private struct Aftermath {
     var owesCopies = false
     /// Files that were renamed or moved, with where they were: their sidecars follow.
     var moved: [(id: RecordID, folder: RecordID, name: FileName)] = []
-    /// Sidecars of deleted files, with the folder they are in.
-    var orphans: [(row: SidecarRow, folder: RecordID)] = []
+    /// Whether files that were moved or deleted may have left sidecars.
+    var hasOrphans = false
     var log: [String] = []
 }
 
@@ -62,7 +62,7 @@ extension Engine {
         }
         if aftermath.owesCopies { try makeOwedCopies() }
         for item in aftermath.moved { try followWithSidecar(item.id, from: item.folder, item.name, root: root) }
-        for item in aftermath.orphans { try removeOrphan(item.row, in: item.folder, root: root) }
+        if aftermath.hasOrphans { try removeOrphans() }
         if count > 0 { log("took \(count) changes (\(author))") }
         return count
     }
@@ -349,7 +349,10 @@ private struct LocalTaker {
         if row.kind == .file { try db.refuseUnpublishedContent(of: id) }
         try deleteRecord(id, context: row.vector)
         for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
-        if row.kind == .file, let sidecar = try db.sidecar(id) { aftermath.orphans.append((sidecar, row.parent)) }
+        if row.kind == .file {
+            try engine.oweRemoval(ofSidecarOf: id, db)
+            aftermath.hasOrphans = true
+        }
         try db.removeBase(id)
         try db.removeSidecar(id)
     }
@@ -392,6 +395,9 @@ private struct LocalTaker {
         if row.kind == .file {
             // In another zone the record has the same name.
             let isCarried = parent.zone != id.zone && placements.records[id] == nil && mayAdd(parent.zone)
+            // If the sidecar does not come along, another one is written there.
+            try engine.oweRemoval(ofSidecarOf: id, db)
+            aftermath.hasOrphans = true
             let now = isCarried ? RecordID(zone: parent.zone, name: id.name) : id
             aftermath.moved.append((now, oldParent, oldName))
         }

@@ -44,6 +44,8 @@ public final class Engine {
     var restoreAfter: [RecordID: UInt64] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
+    /// When the contents of a zone were last offered again (uptime).
+    var lastOffered: [ZoneID: UInt64] = [:]
     /// When it was last looked whether the container has lost what others have published (uptime).
     var lostLookedFor: [ZoneID: UInt64] = [:]
     /// Chains whose head file has less than was read of it before, by the last poll.
@@ -84,6 +86,8 @@ public final class Engine {
     var pinsTried: [ChainKey: Position] = [:]
     /// Watched folders that were brought in step with the base tree after this process started.
     var recovered: Set<RootKind> = []
+    /// Paths, as their users know them, that could not be brought up to date in the pass that is under way.
+    var unsettledPaths: Set<String> = []
     /// Contents whose asset turned out to be damaged.
     var damagedAssets: Set<Digest32> = []
     /// Files in the trash whose records were brought back, by their content: where the bytes are taken from.

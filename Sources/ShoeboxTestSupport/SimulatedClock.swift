@@ -10,6 +10,9 @@ public final class SimulatedClock: Sendable {
     /// Milliseconds since 1970, as a perfect clock would say.
     public var milliseconds: UInt64 { now.withLock { $0 } }
 
+    /// Sets the time, back too: for a world that is put back to what it was.
+    func set(milliseconds: UInt64) { now.withLock { $0 = milliseconds } }
+
     /// Lets time pass.
     public func advance(milliseconds: UInt64) { now.withLock { $0 &+= milliseconds } }
 }

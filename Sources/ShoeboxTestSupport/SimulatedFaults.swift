@@ -122,12 +122,17 @@ public final class SimulatedFaults: Sendable {
 
     /// Counts a step that the process takes outside of its files and mount, such as a transaction in its database, so
     /// that it may die just before it. Errors other than death are not for such steps, and are left out.
-    public func pass(_ part: String, _ name: String) throws(FileError) {
+    public func pass(_ part: String, _ name: String) throws(FileError) { _ = try attempt(part, name) }
+
+    /// As `pass`, and says whether the step is to fail in its own way.
+    public func attempt(_ part: String, _ name: String) throws(FileError) -> Bool {
         do throws(FileError) {
             _ = try begin(part, name, "")
-        } catch  where error.code == .simulatedCrash {
-            throw error
-        } catch {}
+            return true
+        } catch {
+            guard error.code != .simulatedCrash else { throw error }
+            return false
+        }
     }
 
     /// Notes in the log what came of the call that was begun last.

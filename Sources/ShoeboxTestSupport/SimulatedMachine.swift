@@ -36,6 +36,12 @@ public final class SimulatedMachine: Sendable {
         state = Mutex(State(random: SeededGenerator(seed: seed, part: "machine \(name)")))
     }
 
+    /// Where the machine's random bytes come from.
+    var randomState: SeededGenerator {
+        get { state.withLock { $0.random } }
+        set { state.withLock { $0.random = newValue } }
+    }
+
     /// Differs after each `reboot` and power cut.
     public var bootID: String { state.withLock { "\(name)-boot-\($0.boots)" } }
 

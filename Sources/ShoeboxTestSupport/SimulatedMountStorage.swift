@@ -66,6 +66,8 @@ public final class SimulatedMountStorage: Sendable {
     /// Broken rules of the contract so far. A test of a correct engine expects none.
     public var violations: [SimulatedMountViolation] { control { $0.violations } }
 
+    func forgetViolations() { control { $0.violations = [] } }
+
     /// Limits the bytes that all files may have together; nil for no limit.
     public func setCapacity(bytes: Int?) { control { $0.capacityBytes = bytes } }
 

@@ -118,12 +118,15 @@ public struct FileApplier {
         guard let found = try files.entry(at: path) else { return .done(nil) }
         if let stamp, !found.stamp.isUnchanged(from: stamp) { return .stale("'\(path)' has changed") }
         let item = try reserveTrash(for: path, record: record)
-        do throws(FileError) {
+        if let failure = failure(of: { () throws(FileError) in
             try files.rename(path, to: item.path, mode: .failIfExists)
-        } catch {
+        }) {
+            // A network file system may say so of a rename that was done; then the way back must be kept.
+            let isMoved = try files.entry(at: item.path) != nil
+            if isMoved { return .done(nil) }
             discard(item.info)
-            if error.code == .absent { return .done(nil) }
-            throw error
+            if failure.code == .absent { return .done(nil) }
+            throw failure
         }
         guard let stamp, let moved = try files.entry(at: item.path), !moved.stamp.isUnchanged(from: stamp) else {
             return .done(nil)
@@ -258,9 +261,8 @@ public struct FileApplier {
     ) throws(FileError) -> (RelativePath, FileStamp) {
         try ensureDirectory(OwnPaths.temporary)
         let temporary = OwnPaths.temporary.appending(try ownName("new-" + encodeHex(randomBytes(8))))
-        let file = try files.create(temporary)
         do throws(FileError) {
-            return (temporary, try body(file))
+            return (temporary, try body(try files.create(temporary)))
         } catch {
             discard(temporary)
             throw FileError(

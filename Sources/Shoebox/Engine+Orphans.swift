@@ -1,0 +1,88 @@
+import Foundation
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// The sidecar that a photo left behind goes to the trash, so that no later photo of that name takes it for its own. That it
+// is to go is stored in the transaction that notes that the photo is gone, so that neither a crash nor a full disk comes
+// between.
+
+private let orphanPrefix = "orphan."
+
+/// A sidecar beside which no photo is to be any more.
+private struct Orphan: Codable {
+    var root: Int64
+    /// The directory, as it is known: it may have moved on.
+    var parentZone: String
+    var parent: String
+    /// The photo that it was beside, and the sidecar, as bytes in hexadecimal.
+    var photo: String
+    var name: String
+    /// What it was when it was last read.
+    var size: UInt64
+    var modified: Int64
+    var inode: UInt64
+    var birth: Int64
+    var mode: UInt16
+}
+
+extension FileError {
+    /// Whether the same call may do another time.
+    var mayPass: Bool { [.inputOutput, .timedOut, .offline].contains(code) }
+}
+
+extension Engine {
+    /// Notes that what lies beside a photo as its sidecar has to go, in the transaction in which the photo goes from where
+    /// the base says that it is.
+    func oweRemoval(ofSidecarOf id: RecordID, _ db: Database) throws {
+        guard let row = try db.base(id), row.kind == .file, let sidecar = try db.sidecar(id) else { return }
+        let orphan = Orphan(
+            root: row.root.rawValue, parentZone: "\(row.parent.zone)", parent: "\(row.parent.name)",
+            photo: encodeHex(row.name.bytes), name: encodeHex(sidecar.name.bytes), size: sidecar.stamp.size,
+            modified: sidecar.stamp.modifiedNanoseconds, inode: sidecar.stamp.inode,
+            birth: sidecar.stamp.birthNanoseconds, mode: sidecar.stamp.mode)
+        try db.setMetaText(
+            "\(orphanPrefix)\(id.zone).\(id.name)", String(decoding: JSONEncoder().encode(orphan), as: UTF8.self))
+    }
+
+    /// Moves the sidecars that are waiting for it to the trash. One that was edited since it was last read stays, and so does
+    /// one beside which a photo is again.
+    func removeOrphans() throws {
+        var over: [String] = []
+        for (key, text) in try store.read({ db in try db.metaTexts(prefix: orphanPrefix) }) {
+            if let orphan = try? JSONDecoder().decode(Orphan.self, from: Data(text.utf8)),
+                let root = RootKind(rawValue: orphan.root), try !remove(orphan, root)
+            {
+                continue
+            }
+            over.append(key)
+        }
+        guard !over.isEmpty else { return }
+        try store.write { db in for key in over { try db.setMetaText(key, nil) } }
+    }
+
+    /// False if it is to be tried again.
+    private func remove(_ orphan: Orphan, _ root: RootKind) throws -> Bool {
+        guard let zone = ZoneID(hex: orphan.parentZone), let parent = RecordName(text: orphan.parent),
+            let photo = decodeHex(orphan.photo).flatMap({ FileName(bytes: $0) }),
+            let name = decodeHex(orphan.name).flatMap({ FileName(bytes: $0) })
+        else { return true }
+        guard try checkRoot(root) else { return false }
+        let folder = RecordID(zone: zone, name: parent)
+        let path = try store.read { db -> RelativePath? in
+            guard try db.base(named: photo, in: folder, root: root) == nil else { return nil }
+            return try db.basePath(of: folder, top: [top(root)])?.appending(name)
+        }
+        guard let path else { return true }
+        let stamp = FileStamp(
+            size: orphan.size, modifiedNanoseconds: orphan.modified, inode: orphan.inode,
+            birthNanoseconds: orphan.birth, mode: orphan.mode)
+        guard case .failed(let error) = makeApplier(root).trash(path, expecting: stamp) else { return true }
+        log("the sidecar '\(name)' of a photo that is gone stays for now: \(error)")
+        return false
+    }
+}
