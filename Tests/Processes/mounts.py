@@ -128,6 +128,7 @@ class Scenario:
         self.random = random.Random(11)
         self.expected = {}
         self.latencies = []
+        self.others = 0
         self.findings = []
 
     def set_up(self):
@@ -272,9 +273,38 @@ class Scenario:
         self.check("the server was killed and restarted", 240)
 
     def freeze_server(self):
-        """The server hangs: status answers, daemons stop and start, and go on when it is back."""
-        self.mount.call("server-freeze")
+        """The server hangs: status answers, daemons stop and start, and go on when it is back. So does all the time what
+        the same user has in another container."""
+        other = Person(os.path.join(self.base, "other"), "alice", self.make_container())
+        other.start_daemon()
         try:
+            self.mount.call("server-freeze")
+            self.hang(other)
+        finally:
+            other.stop_daemon(60)
+
+    def make_container(self):
+        """A directory on this machine for a container of its own."""
+        path = os.path.join(self.base, "other", "cloud")
+        os.makedirs(path)
+        return path
+
+    def goes_on(self, other, name):
+        """A photo in another container is passed on, and its status says so."""
+        content = self.random.randbytes(40_000)
+        put(os.path.join(other.library, name), content)
+
+        def is_there():
+            names = [name for _, _, names in os.walk(os.path.join(other.container, "assets")) for name in names]
+            status = other.status()
+            return len(names) == self.others and status["state"] == "inSync" and status["pendingPush"] == 0
+
+        self.others += 1
+        wait_for(f"{name} is in the other container while this one hangs", is_there, 60, 0.2)
+
+    def hang(self, other):
+        try:
+            self.goes_on(other, "while frozen.jpg")
             self.put(self.alice, "while frozen, alice.jpg")
             self.put(self.bob, "while frozen, bob.jpg")
             time.sleep(3)
@@ -284,6 +314,7 @@ class Scenario:
             self.start()
             time.sleep(1)
             self.status_answers("after a start with the server frozen")
+            self.goes_on(other, "later.jpg")
         finally:
             self.mount.call("server-thaw")
         wait_for("the mount answers again", self.mount.answers, 120, 0.5)
