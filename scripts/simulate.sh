@@ -4,6 +4,7 @@
 #   SEEDS=1000 FIRST=1000   how many seeds, and from which on
 #   WEATHER=everything      what fate sends (a list with commas, or all); see Tests/ScenarioTests/EngineSimulationWeather.swift
 #   FAILURES=1 TRIES=300    how many failing seeds to look for, and how often to try a shorter script
+#   JOBS=2                  how many seeds at once; as many as there are cores if not given
 #   THOROUGH=1              instead: every scenario once for each file operation in it, that one failing, as far as
 #                           SHOEBOX_DEEDS names them (see Tests/ScenarioTests/EveryOperationDeed.swift); SHOEBOX_OPERATION=84
 #                           for one operation only
@@ -22,6 +23,7 @@ if [ -n "${THOROUGH:-}" ]; then
 else
     export SHOEBOX_SEEDS=${SEEDS:-1000} SHOEBOX_FIRST_SEED=${FIRST:-1000} SHOEBOX_WEATHER=${WEATHER:-everything}
     export SHOEBOX_FAILURES=${FAILURES:-1} SHOEBOX_TRIES=${TRIES:-300}
+    [ -z "${JOBS:-}" ] || export SHOEBOX_JOBS=$JOBS
     filter='as many seeds as asked for pass|EngineSimulationTests.*the same seed gives'
 fi
 log=$(mktemp)

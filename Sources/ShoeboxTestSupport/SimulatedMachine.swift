@@ -77,6 +77,7 @@ public final class SimulatedMachine: Sendable {
         faults.clear()
         for disk in [library, shared] { disk.heal() }
         mount.mount()
+        mount.setHalfListed(keeping: nil)
         mount.behaviour = SimulatedMountBehaviour()
         clock.setSkew(milliseconds: 0)
     }

@@ -7,12 +7,13 @@ extension SimulatedMount {
         _ name: String, _ path: MountPath
     ) throws(FileError) -> (storage: SimulatedMountStorage, outcome: SimulatedFaults.Outcome) {
         let outcome = try faults.begin("mount", name, path.description)
+        if case .hung = state.withLock({ $0.attachment }) { throw error(.timedOut, name, path) }
         let current: SimulatedMountStorage? = state.withLock { state in
             let current: SimulatedMountStorage
             switch state.attachment {
             case .mounted: current = storage
             case .other(let other): current = other
-            case .missing: return nil
+            case .missing, .hung: return nil
             }
             let identity = ObjectIdentifier(current)
             if state.pinned == nil { state.pinned = identity }

@@ -13,6 +13,8 @@ public final class SimulatedMount: Mount {
         /// had used the first one says `.offline` until `reopen`, unless the other has a `container.json`: that is taken
         /// for the container mounted anew.
         case other(SimulatedMountStorage)
+        /// A server that doesn't answer: every call fails with `.timedOut`, as it does when a call hangs for too long.
+        case hung
     }
 
     struct State: Sendable {
@@ -22,6 +24,7 @@ public final class SimulatedMount: Mount {
         var random: SeededGenerator
         var shownAsOf: [MountPath: UInt64] = [:]
         var absentSince: [MountPath: UInt64] = [:]
+        var listedMax: Int?
     }
 
     /// The client's name: who is the author of what it publishes.
@@ -48,6 +51,9 @@ public final class SimulatedMount: Mount {
         get { state.withLock { $0.behaviour } }
         set { state.withLock { $0.behaviour = newValue } }
     }
+
+    /// Makes every listing stop after so many names, silently; nil for whole ones again.
+    public func setHalfListed(keeping count: Int?) { state.withLock { $0.listedMax = count } }
 
     /// Puts something at the place of the container.
     public func attach(_ attachment: Attachment) { state.withLock { $0.attachment = attachment } }
@@ -96,6 +102,7 @@ public final class SimulatedMount: Mount {
             }
             return names.filter { !$0.hasPrefix(".tmp-") }.sorted()
         }
+        if let most = state.withLock({ $0.listedMax }) { return Array(names.prefix(most)) }
         state.withLock { state in
             for name in names { if let path = directory.appending(name) { state.absentSince[path] = nil } }
         }

@@ -18,6 +18,8 @@ public protocol SimulatedReplica: AnyObject {
     /// Trees that are to be equal, after healing, with those of the same name of other replicas, such as
     /// `library of ann` or `share Lake`: bytes by path, without what may differ.
     var trees: [String: [String: [UInt8]]] { get }
+    /// What is pending, for people: a line for each thing.
+    var pending: [String] { get }
     /// Does what a person asks for. True if it was done, false if it was refused or failed, nil if the process died.
     func perform(_ request: SimulationRequest) -> Bool?
     /// A person answers what the engine asks about after all is healed: that deletions were meant, that a share is to
@@ -34,6 +36,8 @@ public protocol SimulatedReplica: AnyObject {
 extension SimulatedReplica {
     /// Refuses everything.
     public func perform(_ request: SimulationRequest) -> Bool? { false }
+    /// Nothing is said.
+    public var pending: [String] { [] }
     /// Nothing is asked.
     public func answer() {}
     /// No backup.

@@ -185,7 +185,11 @@ public final class Simulation {
         case .foreignContainer:
             let made = try? setup.makeForeignStorage()
             attach((made ?? nil) ?? SimulatedMountStorage(clock: world.clock), to: machine)
-        case .mountContainer: machine.mount.mount()
+        case .mountContainer:
+            machine.mount.mount()
+            machine.mount.setHalfListed(keeping: nil)
+        case .halfContainerListing(let keeping): machine.mount.setHalfListed(keeping: keeping)
+        case .hangContainer: machine.mount.attach(.hung)
         case .mountKind(let kind): machine.mount.behaviour = kind.behaviour
         case .next(let name, let effect): machine.faults.set(effect, next: name)
         case .copyMarker(let root):
@@ -292,6 +296,9 @@ public final class Simulation {
         }
         failures.append("after \(setup.healingRoundsMax) rounds of healing something is still pending")
         failures += lastHealingError.sorted { $0.key < $1.key }.map(\.value)
+        for (number, replica) in replicas.enumerated() {
+            failures += replica.pending.map { "    \(machine(number).name): \($0)" }
+        }
     }
 
     /// Compares replicas, looks for everything in the ledger, and asks the setup's own check.

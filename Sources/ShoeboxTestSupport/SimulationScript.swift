@@ -220,7 +220,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         _ random: inout SeededGenerator, _ profile: Profile, _ machine: Int
     ) -> SimulationStep? {
         let root: SimulationStep.Root = random.below(2) == 0 ? .library : .shared
-        switch random.below(9) {
+        switch random.below(11) {
+        case 9 where profile.allowsUnmounts:
+            return .fault(machine: machine, .halfContainerListing(keeping: random.below(3)))
+        case 10 where profile.allowsErrors: return .fault(machine: machine, .hangContainer)
         case 0 where profile.allowsUnmounts: return .fault(machine: machine, .foreignContainer)
         case 1 where profile.allowsUnmounts: return .fault(machine: machine, .copyMarker(root))
         case 2 where profile.allowsErrors, 3 where profile.allowsErrors:

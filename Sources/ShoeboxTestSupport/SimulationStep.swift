@@ -176,6 +176,10 @@ public enum SimulationStep: Hashable, Sendable {
         case mountContainer
         /// Another container is in the container's place.
         case foreignContainer
+        /// Every listing of the container stops after so many names, until it comes back.
+        case halfContainerListing(keeping: Int)
+        /// Calls on the container hang, until it comes back.
+        case hangContainer
         /// The mount shows things late, or not any more.
         case mountKind(MountKind)
         /// The next call of a name, such as `rename`, goes wrong.

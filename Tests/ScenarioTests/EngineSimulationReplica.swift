@@ -19,6 +19,7 @@ final class EngineReplica: SimulatedReplica {
     private var scannedAt: UInt64 = 0
     private var stateBackup: (store: Store, identity: Identity)?
     private var isStateLost = false
+    private var lastOutcome = RoundOutcome()
 
     init(_ replica: Replica, isWatching: Bool = false) {
         self.replica = replica
@@ -34,8 +35,32 @@ final class EngineReplica: SimulatedReplica {
             throw error
         }
         needsScan = !outcome.offlineRoots.isEmpty
+        lastOutcome = outcome
         return outcome.didSomething || outcome.lookAgain != nil || outcome.isContainerOffline
             || !outcome.offlineRoots.isEmpty || !replica.isQuiet
+    }
+
+    var pending: [String] {
+        let last = lastOutcome
+        var result: [String] = []
+        if last.didSomething {
+            result.append(
+                "taken \(last.taken), pushed \(last.pushed), fetched \(last.fetched), applied \(last.applied), derived \(last.derived)"
+            )
+        }
+        if let time = last.lookAgain {
+            let places = replica.engine.later.keys.map { "\($0.root)/\($0.path)" }.sorted()
+            result.append("looks again at \(time) at \(places)")
+        }
+        if last.isContainerOffline || !last.offlineRoots.isEmpty { result.append("something is away") }
+        let counts = try? replica.store.read { db in
+            (try db.pendingCount(), try db.dirtyCount(), try db.missingSegments())
+        }
+        if let counts, counts != (0, 0, 0) {
+            result.append("to push \(counts.0), to show \(counts.1), segments missing \(counts.2)")
+        }
+        guard !result.isEmpty else { return [] }
+        return result + replica.logLines.suffix(3) + replica.problems.map { "\($0.code): \($0.message)" }
     }
 
     /// What the daemon would look at now, from what its watcher told it.
@@ -140,6 +165,11 @@ final class EngineReplica: SimulatedReplica {
     func answer() {
         guard !isStateLost else { return }
         let problems = replica.problems
+        if problems.contains(where: { $0.code == "rootForeign" }) {
+            // An older state, from before the folders were set up anew: `init --take-over`, as the message says.
+            do { try replica.engine.setUp(host: machine.name, takeOver: true) } catch { return }
+            needsScan = true
+        }
         if problems.contains(where: { $0.code == "massDeletion" }) { replica.request(.confirmDeletions) }
         for problem in problems where problem.code == "leaveOffered" {
             if let zone = problem.zone { replica.request(.restoreShare(share: "\(zone)")) }

@@ -47,7 +47,10 @@ enum EngineSimulationSetup {
             makeReplica: { machine in
                 let replica = try replica(machine, accounts)
                 // So that real mass deletions are held back, too.
-                replica.tune = { $0.massDeletionCount = 6 }
+                replica.tune = { [tune = replica.tune] settings in
+                    tune(&settings)
+                    settings.massDeletionCount = 6
+                }
                 return EngineReplica(replica, isWatching: true)
             },
             prepare: prepareVillage,

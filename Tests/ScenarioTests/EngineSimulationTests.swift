@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(.enabled(if: environment["SHOEBOX_SEEDS"] != nil))
-    func `as many seeds as asked for pass`() throws {
+    func `as many seeds as asked for pass`() async throws {
         let named = (Self.environment["SHOEBOX_WEATHER"] ?? "everything").split(separator: ",")
         let weathers =
             named.first == "all"
@@ -75,24 +75,43 @@ import Testing
         let count = number("SHOEBOX_SEEDS") ?? 0
         let failuresMax = Int(number("SHOEBOX_FAILURES") ?? 1)
         for weather in weathers {
-            let start = ContinuousClock.now
-            var failed: [UInt64] = []
-            var done: UInt64 = 0
-            for seed in first..<first + count {
-                let run = weather.run(seed)
-                done += 1
-                if done % 100 == 0 { say(weather, done, since: start, failed) }
-                guard !run.failures.isEmpty else { continue }
-                failed.append(seed)
-                say(weather, done, since: start, failed)
+            let failed = await failing(weather, first..<first + count, failuresMax: failuresMax)
+            for seed in failed {
                 print("seed \(seed) of \(weather) fails:")
                 let tries = Int(number("SHOEBOX_TRIES") ?? 300)
                 let narrates = Self.environment["SHOEBOX_NARRATE"] != nil
-                for line in run.shrunkFailures(triesMax: tries, narrates: narrates) { print("    \(line)") }
-                if failed.count >= failuresMax { break }
+                for line in weather.run(seed).shrunkFailures(triesMax: tries, narrates: narrates) {
+                    print("    \(line)")
+                }
+            }
+            #expect(failed == [])
+        }
+    }
+
+    /// Runs seeds on all cores, each by itself, until so many failed, and says so now and then. Returns those that failed.
+    private func failing(_ weather: EngineWeather, _ seeds: Range<UInt64>, failuresMax: Int) async -> [UInt64] {
+        let start = ContinuousClock.now
+        let jobs = Int(number("SHOEBOX_JOBS") ?? UInt64(ProcessInfo.processInfo.activeProcessorCount))
+        return await withTaskGroup(of: (seed: UInt64, failures: [String]).self) { group in
+            var waiting = seeds.makeIterator()
+            func begin() {
+                guard let seed = waiting.next() else { return }
+                group.addTask { (seed, weather.run(seed).failures) }
+            }
+            for _ in 0..<max(1, jobs) { begin() }
+            var failed: [UInt64] = []
+            var done: UInt64 = 0
+            while let result = await group.next() {
+                done += 1
+                if !result.failures.isEmpty {
+                    failed = (failed + [result.seed]).sorted()
+                    print("seed \(result.seed) of \(weather): \(result.failures[0])")
+                }
+                if failed.count < failuresMax { begin() }
+                if done % 100 == 0 { say(weather, done, since: start, failed) }
             }
             say(weather, done, since: start, failed)
-            #expect(failed == [])
+            return failed
         }
     }
 

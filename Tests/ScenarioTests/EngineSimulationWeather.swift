@@ -69,6 +69,7 @@ enum EngineWeather: String, CaseIterable {
         default:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (25, 20, 25)
             (profile.allowsStateRestores, profile.allowsRestores) = (seed % 2 == 1, seed % 2 == 0)
+            profile.allowsServerCrashes = seed % 2 == 0
         }
         return profile
     }
