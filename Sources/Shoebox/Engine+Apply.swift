@@ -62,11 +62,12 @@ extension Engine {
         var scope = try store.read { db in try gather(root, dirty: dirty, db) }
         try adopt(&scope)
         let blocked = try blockedRecords(scope.ids).union(awaitedMoves(of: dirty))
-        let operations = planApply(
+        let (operations, waiting) = planApplyNamingWaiting(
             base: scope.base.values.compactMap { row in baseEntry(row, scope) }.sorted { $0.id < $1.id },
             desired: scope.layout, roots: [top(root): .root], scope: scope.ids.subtracting(blocked),
             parked: Set(scope.base.values.filter(\.isParked).map(\.id)))
-        var failed = blocked
+        // What has no way to its place now finds one when something else, which may be in another folder, has gone.
+        var failed = blocked.union(waiting)
         if !operations.isEmpty {
             failed.formUnion(try execute(operations, root: root, scope: scope, outcome: &outcome))
         }
@@ -356,7 +357,7 @@ extension Engine {
                     continue
                 }
             }
-            try makeWay(for: operation, root: root)
+            try makeWay(for: operation, root: root, scope)
             switch operation {
             case .write(let id, let path, let hash, let replaced):
                 switch applier.prepare(id, at: path, contentHash: hash, replacing: replaced) {
@@ -406,12 +407,15 @@ extension Engine {
         return failed
     }
 
-    private func makeWay(for operation: FileOperation, root: RootKind) throws {
+    private func makeWay(for operation: FileOperation, root: RootKind, _ scope: ApplyScope) throws {
         switch operation {
         case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path), .write(_, let path, _, nil):
             // If that fails, the operation finds its place taken, and is tried again.
-            do { try makeWay(at: path, root: root) } catch let error as FileError {
-                log("a sidecar stays in the way: \(error)")
+            do {
+                try makeWay(at: path, root: root)
+                try moveAside(for: operation, root: root, shown: scope.layout)
+            } catch let error as FileError {
+                log("'\(path)' stays in the way: \(error)")
             }
         case .write, .park, .remove, .removeDirectory: return
         }

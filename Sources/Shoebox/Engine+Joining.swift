@@ -100,7 +100,9 @@ extension Engine {
         _ = try openContainer()
         try readLettersNow()
         var joined: [ZoneInfo] = []
-        for id in try ZoneFolder.zones(on: world.mount) where zones[id] == nil {
+        // Of those that were left, or have ended, only what somebody has invited to since.
+        let again = Set(try store.read { db in try pendingInvitations(db) }.filter { !$0.isAnnouncement }.map(\.zone))
+        for id in try ZoneFolder.zones(on: world.mount) where zones[id] == nil || again.contains(id) {
             do { joined.append(try join(id, fingerprint: nil)) } catch let error as CloudError {
                 // Others' private zones and shares of others: not for this account.
                 if error.code == .offline { throw error }
@@ -191,6 +193,17 @@ extension Engine {
             try db.settleLetters("invitation", zone: id, .accepted)
             try db.settleLetters(Letter.Kind.announced.rawValue, zone: id, .accepted)
             // What was put into the folder that became this share follows it only now.
+            // In one step: an active share whose placement is gone is one that another device has left.
+            if root == .shared {
+                let placements = try placements(db)
+                if placements.zones[id] == nil {
+                    var writer = try HistoryWriter(db, engine: self, author: "cli")
+                    try writePlacement(
+                        zone: id, record: nil, parent: nil, name: FileName(safe: current.control.title),
+                        placements: placements, writer: &writer)
+                    try writer.finish()
+                }
+            }
             if root == .library, let placement = try placements(db).zones[id],
                 let folder = try db.state(of: placement.id)?[.photo]?.reference
             {
@@ -199,18 +212,6 @@ extension Engine {
             try forgetLeave(of: id, db)
         }
         try reloadZones()
-        if root == .shared {
-            try store.write { db in
-                var writer = try HistoryWriter(db, engine: self, author: "cli")
-                let placements = try placements(db)
-                if placements.zones[id] == nil {
-                    try writePlacement(
-                        zone: id, record: nil, parent: nil, name: FileName(safe: current.control.title),
-                        placements: placements, writer: &writer)
-                }
-                try writer.finish()
-            }
-        }
         guard let zone = zones[id] else { throw offlineError }
         log("joined '\(zone.control.title)'")
         try clearProblem("ended", zone: id)
@@ -239,16 +240,6 @@ extension Engine {
         }
     }
 
-    /// Takes up shares that another device of this account accepted or made.
-    func joinFromPlacements() throws {
-        let shown: Placements = try store.read { db in try placements(db) }
-        for id in shown.zones.keys where zones[id] == nil {
-            do { _ = try join(id, fingerprint: nil) } catch let error as CloudError where error.concernsOneZone {
-                continue
-            } catch is RequestError { continue }
-        }
-    }
-
     /// Leaves somebody else's share; its files go to the trash, or with `keepCopy` into the library.
     func leave(_ zone: ZoneInfo, keepCopy: Bool) throws -> Reply {
         guard !zone.row.isMine else {
@@ -272,14 +263,23 @@ extension Engine {
     ///
     /// The zone is no longer synced before the first file is moved: what is missing then is no deletion of the user's,
     /// however the process ends. `finishWithdrawals` goes on from there.
-    func withdraw(_ zone: ZoneInfo, state: ZoneRow.State, keepCopy: Bool) throws {
+    ///
+    /// - Parameter isFollowing: whether another device of the account has left, and has told so.
+    func withdraw(_ zone: ZoneInfo, state: ZoneRow.State, keepCopy: Bool, isFollowing: Bool = false) throws {
         let root = zone.row.root
         if try checkRoot(root) { _ = try scan(root, author: "scan") }
+        if state == .left, !isFollowing { try publishBeforeLeaving(zone) }
         let base = try store.read { db in try db.base(in: zone.id) }
         let unpushed: Set<RecordName> = try store.read { db in
-            let pending = try db.pendingChanges(in: zone.id, limit: .max).map(\.change.record)
+            // A tag or a rating is a record of its own, and goes with its photo.
+            let pending = try db.pendingChanges(in: zone.id, limit: .max).flatMap { stored -> [RecordName] in
+                guard case .set(let fields) = stored.change.action, let photo = fields[.photo]?.reference else {
+                    return [stored.change.record]
+                }
+                return [stored.change.record, photo]
+            }
             // Of somebody who was put out, also what no device of the owner had taken in.
-            return Set(pending + (state == .ended ? try unacknowledged(in: zone, db) : []))
+            return Set(pending + (state == .ended || isFollowing ? try unacknowledged(in: zone, db) : []))
         }
         if !base.isEmpty {
             // Without the folder nothing can be put away: try again when it is there.
@@ -288,6 +288,7 @@ extension Engine {
             guard try !isCopying || checkRoot(.library) else { throw offlineError }
             for row in base where row.kind == .file && (keepCopy || unpushed.contains(row.id.name)) {
                 try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)")
+                try keepDetails(of: row)
             }
         }
         try store.write { db in
@@ -295,14 +296,26 @@ extension Engine {
             row.state = state
             row.isMine = false
             try db.setZone(row)
-            if state == .left { try noteLeave(of: zone, db) }
+            if state == .left, !isFollowing { try noteLeave(of: zone, db) }
             try db.setMetaText(withdrawalKey(zone.id), "1")
         }
         try reloadZones()
         try finishWithdrawals()
     }
 
-    private func withdrawalKey(_ zone: ZoneID) -> String { "withdraw.\(zone)" }
+    /// What was not published yet, or what the container has lost of the own photos, goes there while it is still shown
+    /// here: afterwards nobody has it.
+    private func publishBeforeLeaving(_ zone: ZoneInfo) throws {
+        do {
+            _ = try openContainer()
+            if try checkOwnHead(zone, isIdle: false) { _ = try pushAll() }
+        } catch {
+            guard error is CloudError || error is FileError || error is RequestError else { throw error }
+            log("not published before leaving: \(error)")
+        }
+    }
+
+    func withdrawalKey(_ zone: ZoneID) -> String { "withdraw.\(zone)" }
 
     /// Goes on with what `withdraw` began before the process died.
     func finishWithdrawals() throws {
@@ -328,10 +341,10 @@ extension Engine {
             try db.forgetRecords(of: id)
             try setOwnChainUnread(true, in: id, db)
             var writer = try HistoryWriter(db, engine: self, author: "cli")
-            let placements = try placements(db)
-            try removePlacement(placements.zones[id], writer: &writer)
-            for (record, placement) in placements.records where record.zone == id {
-                try removePlacement(placement, writer: &writer)
+            // All of them: two devices may have placed it.
+            for row in try privateZone.map({ try db.records(of: .placement, in: $0) }) ?? []
+            where row.contentHash == id.digest {
+                try removePlacement(row, writer: &writer)
             }
             try writer.finish()
             try db.markLayoutDirty()

@@ -57,8 +57,15 @@ extension Engine {
             guard left > 0 || returning > 0, let row = try store.read({ db in try db.zone(zone.id) }) else { continue }
             // Said once; whoever asks to return goes on looking for the answer.
             guard left > 0 || row.isHeadDirty else { continue }
+            // A head names nothing that is not there: what was built before, or what the mount has lost since, goes first.
+            guard try checkOwnHead(zone, isIdle: false) else { continue }
+            let folder = zoneFolder(zone.id)
+            for item in try store.read({ db in try db.outbox(of: zone.id) }) {
+                try folder.publishSegment(item.bytes, at: item.position, replica: replica)
+            }
+            try world.mount.synchronize()
             try appendHead(
-                row, folder: zoneFolder(zone.id), left: UInt64(bitPattern: left),
+                row, folder: folder, left: UInt64(bitPattern: left),
                 returning: UInt64(bitPattern: returning))
             try store.write { db in
                 try db.setMetaText(leavingKey(zone.id), nil)

@@ -73,6 +73,7 @@ extension Engine {
     func keep(_ raw: Control, version: ControlVersion, keyring: ZoneKeyring, in zone: ZoneID) throws {
         let keyringData = try keyring.column
         let control = try store.read { db in try withJoined(raw, zone: zone, db) }
+        let couldAdd = may(.addRecord, in: zone)
         var lost = 0
         try store.write { db in
             guard var row = try db.zone(zone) else { return }
@@ -94,6 +95,7 @@ extension Engine {
             if former != control.permission(of: account) { try db.markAllDirty(in: zone) }
         }
         try reloadZones()
+        if !couldAdd, may(.addRecord, in: zone) { try lookAtAll(of: zone) }
         if lost > 0 {
             try report(
                 "demoted", zone: zone,

@@ -156,6 +156,24 @@ extension Engine {
         later[.init(root: .library, path: path.parent)] = world.uptimeMilliseconds()
     }
 
+    /// Writes what is known of a photo beside the copy that `keepCopyInLibrary` made of it, as a sidecar of no record yet;
+    /// one that is there stays.
+    func keepDetails(of row: BaseRow) throws {
+        let (details, copy) = try store.read { db in
+            (try self.details(of: row.id, db), try db.metaText("copy:\(row.id)"))
+        }
+        guard !details.isEmpty, settings.sidecars != .never, let copy, let path = RelativePath(copy),
+            let name = path.last
+        else { return }
+        let places = SidecarName.candidates(for: name).map { path.parent.appending($0) }
+        guard let target = places.first, try places.allSatisfy({ try world.library.entry(at: $0) == nil }) else {
+            return
+        }
+        let document = SidecarDocument(record: nil, rev: nil, fields: details.sidecar, unknown: [:])
+        let outcome = makeApplier(.library).put(document.encoded(), at: target, replacing: nil)
+        if case .failed(let error) = outcome { throw error }
+    }
+
     // MARK: After a change of what this account may do
 
     /// After a control came into force: own changes that count no more, published or not, stay in the history; bytes among

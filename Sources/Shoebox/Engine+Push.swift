@@ -40,7 +40,10 @@ extension Engine {
     /// Publishes one batch of a zone: assets, then segments, one barrier, then the head.
     private func push(_ id: ZoneID) throws -> Int {
         guard let zone = zones[id] else { return 0 }
-        guard try checkOwnHead(zone) else { return 0 }
+        let isIdle = try store.read { db in
+            try !zone.row.isHeadDirty && db.outbox(of: id).isEmpty && !db.hasPendingChanges(in: id, before: .max)
+        }
+        guard try checkOwnHead(zone, isIdle: isIdle) else { return 0 }
         var count = 0
         if zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
             count = try buildSegments(zone)
@@ -229,7 +232,10 @@ extension Engine {
     /// Whether the own head on the mount is what this replica last wrote. If it is ahead, this state directory is a copy
     /// or was restored, and goes on as a new replica; if it is behind, the mount was restored, and everything is
     /// offered again.
-    private func checkOwnHead(_ zone: ZoneInfo) throws -> Bool {
+    ///
+    /// - Parameter isIdle: whether nothing is to be published, so that a look now and then is enough. Else it comes first:
+    ///   a record appended to an older head would look as if nothing were missing.
+    func checkOwnHead(_ zone: ZoneInfo, isIdle: Bool) throws -> Bool {
         if try store.read({ db in try db.metaText(Self.replicaExhaustedKey) }) == replica.description {
             log("changes claim to have seen numbers that this replica never gave")
             try becomeNewReplica(after: zone, because: "Somebody claims to have seen changes that you have yet to make")
@@ -240,7 +246,7 @@ extension Engine {
             let cursor = HeadCursor(String(decoding: cursorData, as: UTF8.self))
         else { return true }
         let now = world.uptimeMilliseconds()
-        if !zone.row.isHeadDirty, let written = ownHeadsWritten[zone.id], now < written + 600_000 { return true }
+        if isIdle, let written = ownHeadsWritten[zone.id], now < written + 600_000 { return true }
         let reading = try zoneFolder(zone.id).readHead(replica, from: cursor)
         if let newest = reading.newest, newest.last != zone.row.last {
             let outbox = try store.read { db in try db.outbox(of: zone.id) }

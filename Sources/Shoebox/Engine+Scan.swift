@@ -582,13 +582,15 @@ private struct RootScan {
         let wall = Int64(clamping: engine.world.nowMilliseconds())
         let age = wall - entry.stamp.modifiedNanoseconds / 1_000_000
         let known = engine.unsettled[key]
+        let isOld = age > Int64(settle) && age < 315_360_000_000 * 10
         let isQuiet: Bool =
             if let known, known.stamp == entry.stamp { now >= known.since + settle } else {
                 // Long untouched by its own account: nobody is in the middle of writing it.
-                known == nil && age > Int64(settle) && age < 315_360_000_000 * 10
+                known == nil && isOld
             }
         if settle == 0 || (isQuiet && !files.hasWriter(path)) {
-            engine.unsettled[key] = nil
+            // What is in no record is looked at each time: with a modification time to come, the wait would begin again.
+            if isOld { engine.unsettled[key] = nil }
             return true
         }
         if known?.stamp != entry.stamp || isQuiet { engine.unsettled[key] = .init(stamp: entry.stamp, since: now) }

@@ -195,6 +195,8 @@ private struct LocalTaker {
                 "Move it into a share's folder, or into your library.")
             return
         }
+        // What the record says already, as after the local state was lost, needs no permission.
+        if try adopt(number, kind: kind, parent: parent, name: name, stamp: stamp, hash: hash) { return }
         guard mayAdd(parent.zone) else {
             refuse(
                 "readOnly", path,
@@ -202,7 +204,6 @@ private struct LocalTaker {
                 "Move it into your library, or ask the owner for 'readWrite'.", zone: parent.zone)
             return
         }
-        if try adopt(number, kind: kind, parent: parent, name: name, stamp: stamp, hash: hash) { return }
         let type: RecordType = kind == .folder ? .folder : MediaKind(name).recordType
         var fields: [FieldKey: Value] = [.name: .name(name), .parent: parentValue(parent)]
         let id = RecordID(zone: parent.zone, name: try newName(path: path, kind: kind, in: parent.zone, &fields))

@@ -1,3 +1,4 @@
+import Foundation
 import ShoeboxCloud
 import ShoeboxModel
 import ShoeboxPlanning
@@ -16,6 +17,14 @@ struct Placements {
     var records: [RecordID: RecordRow] = [:]
 }
 
+/// What the columns of a zone's row hold, next to them.
+struct DecodedZone {
+    var controlBytes: Data
+    var keyringBytes: Data
+    var control: Control
+    var keyring: ZoneKeyring
+}
+
 extension Engine {
     /// The top of a watched folder's tree.
     func top(_ root: RootKind) -> RecordID {
@@ -30,16 +39,28 @@ extension Engine {
 
     /// Reads the zones from the database.
     func reloadZones() throws {
-        let rows = try store.read { db in try db.zones() }
-        var result: [ZoneID: ZoneInfo] = [:]
-        for row in rows {
-            let raw = try ControlCoder.decode(Array(row.control))
-            let control = try store.read { db in try withJoined(raw, zone: row.id, db) }
-            result[row.id] = ZoneInfo(
-                row: row, control: control, keyring: try ZoneKeyring(serialized: Array(row.keyring)))
-            if row.kind == .privateZone, row.isMine { privateZone = row.id }
+        zones = try store.read { db in
+            var result: [ZoneID: ZoneInfo] = [:]
+            for row in try db.zones() {
+                let decoded = try decoded(row)
+                let control = try withJoined(decoded.control, zone: row.id, db)
+                result[row.id] = ZoneInfo(row: row, control: control, keyring: decoded.keyring)
+                if row.kind == .privateZone, row.isMine { privateZone = row.id }
+            }
+            return result
         }
-        zones = result
+    }
+
+    /// A row's control and keys; decoded anew only when they have changed, since this is asked several times a round.
+    private func decoded(_ row: ZoneRow) throws -> DecodedZone {
+        if let known = decodedZones[row.id], known.controlBytes == row.control, known.keyringBytes == row.keyring {
+            return known
+        }
+        let fresh = DecodedZone(
+            controlBytes: row.control, keyringBytes: row.keyring, control: try ControlCoder.decode(Array(row.control)),
+            keyring: try ZoneKeyring(serialized: Array(row.keyring)))
+        decodedZones[row.id] = fresh
+        return fresh
     }
 
     /// Where things of other zones are shown in the account's own tree.

@@ -250,6 +250,10 @@ extension Engine {
         case .moved: return .nothing("a move between shares; use 'share add' or 'share remove'")
         case .delete:
             if state.isLive { return .nothing("it is there already") }
+            // What was deleted before it was published may be on no machine but the one that deleted it.
+            if let asset = state.fields[.content]?.winner?.value.asset, try !findBytes(asset, of: id(stored)) {
+                return .nothing("its bytes are kept nowhere that can be reached from here")
+            }
             return state.movedTo == nil ? .revive : .nothing("it lives in another share now")
         case .set(let values):
             guard state.isLive else { return .nothing("it was deleted since") }

@@ -106,6 +106,10 @@ public final class Engine {
     var unseenLetters: [Digest32: Int] = [:]
     /// Whom public shares were last announced to, so that everybody's turn comes.
     var lastAnnouncedTo: [ZoneID: AccountID] = [:]
+    /// Controls and keys of the zones, as they were last decoded.
+    var decodedZones: [ZoneID: DecodedZone] = [:]
+    /// When a share that was left here, and is placed by another device, was last asked for (uptime).
+    var returnsTried: [ZoneID: UInt64] = [:]
     /// When who joins a zone by its link was last listed (uptime).
     var joinsListed: [ZoneID: UInt64] = [:]
     /// Statements of joining that need not be read again.

@@ -21,6 +21,15 @@ public func planApply(
     base: [BaseEntry], desired: Layout, roots: [RecordID: RelativePath], scope: Set<RecordID>? = nil,
     parked: Set<RecordID> = []
 ) -> [FileOperation] {
+    planApplyNamingWaiting(base: base, desired: desired, roots: roots, scope: scope, parked: parked).operations
+}
+
+/// As `planApply`, with the records of `scope` that can't reach their places now: they are to be planned again when what
+/// is in their way has gone.
+public func planApplyNamingWaiting(
+    base: [BaseEntry], desired: Layout, roots: [RecordID: RelativePath], scope: Set<RecordID>? = nil,
+    parked: Set<RecordID> = []
+) -> (operations: [FileOperation], waiting: Set<RecordID>) {
     let adopted = adoptRepresentatives(base: base, layout: desired)
     let renamed = Dictionary(zip(base.map(\.id), adopted.map(\.id)), uniquingKeysWith: { first, _ in first })
     let parked = Set(parked.map { renamed[$0] ?? $0 })
@@ -31,7 +40,7 @@ public func planApply(
         var planner = ApplyPlanner(
             base: adopted, desired: desired, roots: roots, scope: scope, parked: parked, untouchable: untouchable)
         let stuck = planner.run()
-        if stuck.isEmpty { return planner.operations }
+        if stuck.isEmpty { return (planner.operations, untouchable) }
         untouchable.formUnion(stuck)
     }
 }

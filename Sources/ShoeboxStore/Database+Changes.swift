@@ -211,14 +211,25 @@ extension Database {
                             (SELECT sequence FROM published WHERE published.zone = outbox.zone), 0))
                 """
         ).execute(arguments: [old.data])
-        let pushed =
-            try Int64.fetchOne(
-                cachedStatement(sql: "SELECT max(counter) FROM change WHERE replica = ? AND state <> 0"),
-                arguments: [old.data])
-            ?? 0
-        let limit = UInt64(bitPattern: pushed)
-        func renumbered(_ vector: VersionVector) -> VersionVector {
+        // Numbers are given over all zones, and one zone may have published a greater number than another still waits with:
+        // what decides is each change itself, and for contexts how far a record's own changes were published.
+        let known = try Row.fetchAll(
+            cachedStatement(sql: "SELECT zone, record, counter FROM change WHERE replica = ? AND state <> 0"),
+            arguments: [old.data])
+        var published: Set<UInt64> = []
+        var limits: [RecordID: UInt64] = [:]
+        for row in known {
+            let counter = UInt64(bitPattern: row["counter"] as Int64)
+            let id = RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record"))
+            published.insert(counter)
+            limits[id] = max(limits[id] ?? 0, counter)
+        }
+        func renumbered(_ dot: Dot) -> Dot {
+            dot.replica == old && !published.contains(dot.counter) ? Dot(replica: fresh, counter: dot.counter) : dot
+        }
+        func renumbered(_ vector: VersionVector, of id: RecordID) -> VersionVector {
             let seen = vector[old]
+            let limit = limits[id] ?? 0
             guard seen > limit else { return vector }
             var result = VersionVector(vector.entries.filter { $0.replica != old })
             if limit > 0 { result.insert(Dot(replica: old, counter: limit)) }
@@ -228,11 +239,9 @@ extension Database {
         for row in try Row.fetchAll(cachedStatement(sql: "SELECT * FROM change WHERE state = 0")) {
             let stored = try StoredChange(row)
             var change = stored.change
-            if change.dot.replica == old, change.dot.counter > limit { change.dot.replica = fresh }
-            if let forwards = change.forwards, forwards.replica == old, forwards.counter > limit {
-                change.forwards?.replica = fresh
-            }
-            change.context = renumbered(change.context)
+            change.dot = renumbered(change.dot)
+            change.forwards = change.forwards.map { renumbered($0) }
+            change.context = renumbered(change.context, of: RecordID(zone: stored.zone, name: change.record))
             try cachedStatement(sql: "UPDATE change SET replica = ?, sender = ?, payload = ? WHERE id = ?").execute(
                 arguments: [
                     change.dot.replica.data, fresh.data, Data(ChangeCoder.encode(change)), stored.id,
@@ -240,7 +249,7 @@ extension Database {
         }
         for row in try Row.fetchAll(cachedStatement(sql: "SELECT \(BaseRow.columns) FROM base")).map(BaseRow.init) {
             var row = row
-            row.vector = renumbered(row.vector)
+            row.vector = renumbered(row.vector, of: row.id)
             try setBase(row)
         }
         for zone in try zones() {

@@ -35,7 +35,10 @@ extension Database {
                 arguments: [zone.data]) == true
         else { return [] }
         var affected: Set<RecordName> = []
-        for needed in Set(records).sorted() {
+        // A tag that arrives after its photo is judged by that, of which nothing new arrives.
+        var deciding = Set(records)
+        for record in records { deciding.formUnion(try recordsDeciding(on: record, in: zone)) }
+        for needed in deciding.sorted() {
             let rows = try Row.fetchAll(
                 cachedStatement(
                     sql: """
@@ -60,6 +63,17 @@ extension Database {
         for record in affected { try refresh(record, in: zone, after: nil) }
         try rewindTags(to: affected, in: zone)
         return affected
+    }
+
+    /// The records that decide whether changes of a record count, where their authors may only contribute.
+    private func recordsDeciding(on record: RecordName, in zone: ZoneID) throws -> [RecordName] {
+        try Data.fetchAll(
+            cachedStatement(
+                sql: """
+                    SELECT DISTINCT needs FROM change INDEXED BY changeByRecord
+                    WHERE zone = ? AND record = ? AND scope = 1 AND needs IS NOT NULL
+                    """), arguments: [zone.data, record.data]
+        ).compactMap { RecordName(bytes: $0) }
     }
 
     /// Every change of a record that is not malformed, with how far its sender's count; own pending ones count.

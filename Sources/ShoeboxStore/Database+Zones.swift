@@ -143,11 +143,11 @@ extension Database {
         ])
     }
 
-    /// Forgets a zone's records, changes and positions; the row itself stays, so that it is not taken for a new one.
+    /// Forgets a zone's records, changes and positions. The row itself stays, so that it is not taken for a new one, and
+    /// what this replica has published or was about to: its head goes on naming that.
     public func forgetRecords(of zone: ZoneID) throws {
         for table in [
-            "change", "record", "base", "sidecar", "sidecarState", "peer", "staged", "outbox", "published", "intent",
-            "keptControl", "position",
+            "change", "record", "base", "sidecar", "sidecarState", "peer", "staged", "intent", "position",
         ] {
             try cachedStatement(sql: "DELETE FROM \(table) WHERE zone = ?").execute(arguments: [zone.data])
         }

@@ -1,0 +1,53 @@
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+// What a user put into the shared folder where they may not add stays on this machine and is in no record. It must not
+// keep what the share says from being shown, for ever, because it has the same name.
+
+extension Engine {
+    /// Gives what stands where something of a share has to go another name, beside it, if no scan would ever take it: a
+    /// file or folder of the user's, or a folder that the share shows no more, in which something of the user's is left.
+    /// Nothing happens to what the base knows, what may be added, or what is still being written.
+    func moveAside(for operation: FileOperation, root: RootKind, shown: Layout) throws {
+        guard root == .shared, let path = operation.path, let name = path.last,
+            let found = try files(root).entry(at: path)
+        else { return }
+        // A folder of the name is as good as one that is made.
+        if case .makeDirectory = operation, found.kind == .directory { return }
+        let (mayMove, former) = try store.read { db -> (Bool, BaseRow?) in
+            guard let parent = try db.base(at: path.parent, root: root, top: top(root)) else { return (false, nil) }
+            let isOutOfReach =
+                parent.zone == .none
+                || (zones[parent.zone]?.row.state == .active && !may(.addRecord, in: parent.zone))
+            guard isOutOfReach, let row = try db.base(named: name, in: parent, root: root) else {
+                return (isOutOfReach, nil)
+            }
+            // All of the folder that is a record has left it.
+            let isLeft = row.kind == .folder && found.kind == .directory && shown.nodes[row.id] == nil
+            return (try isLeft && db.baseChildren(of: row.id, root: root).isEmpty, row)
+        }
+        guard mayMove, found.kind != .file || !files(root).hasWriter(path) else { return }
+        for number in 1...100 {
+            let target = path.parent.appending(name.inserting(number == 1 ? " (only here)" : " (only here \(number))"))
+            guard try files(root).entry(at: target) == nil else { continue }
+            try files(root).rename(path, to: target, mode: .failIfExists)
+            if let former { try store.write { db in try db.removeBase(former.id) } }
+            // It is looked at, and named in `status`, under its new name.
+            later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
+            return log("'\(display(path, root))' gives way to the share's and is '\(display(target, root))' now")
+        }
+    }
+
+    /// Has the whole folder of a share looked at again: what lies in it may be taken now, and was not before.
+    func lookAtAll(of zone: ZoneID) throws {
+        let now = world.uptimeMilliseconds()
+        let found = try store.read { db in
+            try db.base(in: zone).filter { $0.kind == .folder }.compactMap { row in
+                try db.basePath(of: row.id, top: [top(row.root)]).map { WatchedPath(root: row.root, path: $0) }
+            }
+        }
+        for place in found { later[place] = now }
+    }
+}

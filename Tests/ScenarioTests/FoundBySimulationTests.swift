@@ -1,0 +1,312 @@
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+@testable import Shoebox
+
+/// What the simulation found, as the shortest story that shows it.
+@Suite struct FoundBySimulationTests {
+    // MARK: Rights
+
+    @Test func `a contributor's tag on a photo that was published before counts for everybody`() throws {
+        let party = try Party(bob: "contribute")
+        try party.bob.machine.shared.write("alice/Summer/bob.jpg", "bob")
+        try #require(try party.village.settle())
+        let path = party.bob.path("alice/Summer/bob.jpg", .shared)
+        // Only the tag is new, nothing of the photo comes with it.
+        #expect(party.bob.request(.tag(path: path, titles: ["Lake"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        #expect(party.alice.sidecar("Summer/bob.jpg", .library)?.fields.tags == ["Lake"])
+        #expect(party.carol.sidecar("alice/Summer/bob.jpg", .shared)?.fields.tags == ["Lake"])
+        for replica in [party.alice, party.carol] {
+            #expect(!replica.problems.contains { $0.code == "refused" }, "\(replica.problems.map(\.message))")
+        }
+    }
+
+    @Test func `a sidecar whose edit is refused is in the trash when it is written again`() throws {
+        let party = try Party(bob: "readOnly")
+        let bytes = Array(#"{"format": "shoebox.sidecar/1", "caption": "bob's words"}"#.utf8)
+        try party.bob.machine.shared.write(try #require(RelativePath("alice/Summer/a.jpg.json")), bytes: bytes)
+        try #require(try party.village.settle())
+        #expect(party.bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption != "bob's words")
+        let trash = party.bob.machine.shared.tree().filter { $0.key.hasPrefix(".shoebox/trash/") }
+        #expect(trash.values.contains(bytes), "\(trash.keys)")
+        party.expectNamed("readOnly", by: [party.bob], containing: "trash")
+        party.expectShown()
+    }
+
+    // MARK: Files that take the place of folders
+
+    @Test func `an unpublished edit in a share whose folder becomes a file gives way to the content before it`() throws
+    {
+        let party = try Party(bob: "readWrite")
+        party.alice.machine.mount.unmount()
+        try party.alice.machine.library.write("Summer/a.jpg", "an edit")
+        for _ in 0..<3 {
+            _ = try party.alice.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        try party.alice.machine.library.delete("Summer")
+        try party.alice.machine.library.write("Summer", "no folder")
+        for _ in 0..<6 {
+            _ = try party.alice.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        party.alice.machine.mount.mount()
+        #expect(try party.village.settleDeletions())
+        for replica in [party.bob, party.carol] {
+            #expect(
+                replica.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"],
+                "\(replica.label)")
+        }
+        #expect(
+            party.alice.tree(.library).values.sorted() == ["aaa", "bbb", "ccc", "no folder"],
+            "\(party.alice.tree(.library))")
+    }
+
+    /// Bob made a folder of a photo's name, and was told afterwards that he may only read.
+    @Test func `a photo comes back to its place when a folder of its name has gone from there`() {
+        let script = SimulationScript(
+            seed: 30,
+            steps: [
+                .user(machine: 1, root: .shared, .fileToFolder(file: 640)), .sync(machine: 1), .sync(machine: 0),
+                .command(machine: 0, root: .shared, .permit(share: 909, account: 112, .readOnly)), .sync(machine: 1),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
+    /// Carol, who may only read, has a folder of her own in one that somebody replaces by a file.
+    @Test func `a folder that the share shows no more gives its name away with what is left in it`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.bob.machine.shared.write("alice/Summer/deep/own/mine.jpg", "bob's own")
+        try #require(try party.village.settle())
+        try party.carol.machine.shared.delete("alice/Summer/deep")
+        try party.carol.machine.shared.write("alice/Summer/deep", "no folder")
+        try #require(try party.village.settleDeletions())
+        #expect(
+            party.bob.tree(.shared) == [
+                "alice/Summer/a.jpg": "aaa", "alice/Summer/deep": "no folder",
+                "alice/Summer/deep (only here)/own/mine.jpg": "bob's own",
+            ])
+        #expect(party.bob.isQuiet)
+        party.expectShown(["a.jpg": "aaa", "deep": "no folder"])
+    }
+
+    @Test func `files from the future that nobody may share are looked at once, and not for ever`() throws {
+        let party = try Party(bob: "readOnly")
+        party.bob.machine.clock.step(milliseconds: 38 * 365 * 86_400_000)
+        for number in 0..<3 {
+            try party.bob.machine.shared.write("alice/Summer/\(number).jpg", "bob \(number)")
+            try party.bob.round(.directories([.shared: [try #require(RelativePath("alice/Summer"))]]))
+            party.village.world.clock.advance(milliseconds: 70)
+        }
+        party.bob.machine.clock.setSkew(milliseconds: 0)
+        for _ in 0..<10 {
+            try party.bob.round(.directories([:]))
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        #expect(party.bob.engine.later.isEmpty, "\(party.bob.engine.later)")
+    }
+
+    // MARK: Containers put back to a backup
+
+    @Test func `a change after the container was put back brings back what was published before it`() throws {
+        let party = try Party(bob: "readWrite")
+        let backup = party.village.world.storage.snapshot()
+        try party.bob.machine.shared.write("alice/Summer/first.jpg", "first")
+        for _ in 0..<3 {
+            try party.bob.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        party.village.world.storage.restore(backup)
+        // No pause: the own head was looked at a moment ago.
+        try party.bob.machine.shared.write("alice/Summer/second.jpg", "second")
+        #expect(try party.village.settle())
+        party.expectShown(Party.content.merging(["first.jpg": "first", "second.jpg": "second"]) { $1 })
+    }
+
+    @Test func `who leaves after the container was put back names nothing that is not there`() throws {
+        let party = try Party(bob: "readWrite")
+        let backup = party.village.world.storage.snapshot()
+        try party.bob.machine.shared.write("alice/Summer/first.jpg", "first")
+        for _ in 0..<3 {
+            try party.bob.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        party.village.world.storage.restore(backup)
+        #expect(party.bob.request(.leave(share: "Summer", keepCopy: true)).code == 0)
+        #expect(try party.village.settle())
+        for replica in [party.alice, party.carol] {
+            let missing = try replica.store.read { db in try db.missingSegments() }
+            #expect(missing == 0, "\(replica.label)")
+        }
+        #expect(party.bob.tree(.library)["Kept from Summer/first.jpg"] == "first")
+    }
+
+    @Test(arguments: [false, true])
+    func `what was written just before leaving is published, or kept with the photo`(isAway: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        if isAway { party.bob.machine.mount.unmount() }
+        let path = party.bob.path("alice/Summer/a.jpg", .shared)
+        #expect(party.bob.request(.caption(path: path, text: "words")).code == 0)
+        let other = party.bob.path("alice/Summer/deep/b.jpg", .shared)
+        #expect(party.bob.request(.tag(path: other, titles: ["Lake"], isMember: true)).code == 0)
+        #expect(party.bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        party.bob.machine.mount.mount()
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared) == [:])
+        if isAway {
+            #expect(party.bob.tree(.library) == ["Kept from Summer/a.jpg": "aaa", "Kept from Summer/b.jpg": "bbb"])
+            #expect(party.bob.sidecar("Kept from Summer/a.jpg", .library)?.fields.caption == "words")
+            #expect(party.bob.sidecar("Kept from Summer/b.jpg", .library)?.fields.tags == ["Lake"])
+        } else {
+            #expect(party.bob.tree(.library) == [:])
+            #expect(party.carol.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption == "words")
+            #expect(party.carol.sidecar("alice/Summer/deep/b.jpg", .shared)?.fields.tags == ["Lake"])
+        }
+    }
+
+    /// Bob is told to read only, and the container forgets it before anybody has seen it.
+    @Test func `a permission that was changed just before the container was put back holds for all`() throws {
+        let party = try Party(bob: "readWrite")
+        let backup = party.village.world.storage.snapshot()
+        #expect(
+            party.alice.request(.permission(share: "Summer", account: "bob", permission: "readOnly")).code == 0)
+        party.village.world.storage.restore(backup)
+        try party.bob.machine.shared.write("alice/Summer/bob.jpg", "bob")
+        for _ in 0..<4 {
+            try party.village.pass(4)
+            party.village.world.clock.advance(milliseconds: 61_000)
+        }
+        #expect(try party.village.settle())
+        let trees = [party.alice.tree(.library)["Summer/bob.jpg"], party.carol.tree(.shared)["alice/Summer/bob.jpg"]]
+        #expect(trees[0] == trees[1], "\(trees)")
+    }
+
+    /// A tag was published, then the state directory put back to before it; what is new goes to one zone before the other.
+    @Test func `numbers that a restored device gave anew in two zones are taken back in both`() {
+        let script = SimulationScript(
+            seed: 615,
+            steps: [
+                .fault(machine: 3, .backUpState), .user(machine: 3, root: .library, .tag(file: 755)),
+                .userDuring(machine: 3, afterCalls: 37, root: .library, .rename(file: 475, name: 821)),
+                .sync(machine: 3), .user(machine: 3, root: .library, .write(folder: 339, name: 251, bytes: 33)),
+                .fault(machine: 3, .restoreState),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
+    // MARK: Devices of one account
+
+    @Test func `what one device leaves all leave, and what it accepts again all have again`() throws {
+        var party = try Party(bob: "readWrite")
+        let second = try party.village.addDevice(of: party.bob, name: "bob2")
+        #expect(try party.village.settle())
+        let whole = ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"]
+        #expect(second.tree(.shared) == whole)
+        // The owner invites again before a word of the leave has come: for nobody but Bob to accept.
+        #expect(party.bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        try party.bob.round()
+        #expect(
+            party.alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readOnly")).code == 0)
+        #expect(try party.village.settle())
+        for replica in [party.bob, second] { #expect(replica.tree(.shared) == [:], "\(replica.machine.name)") }
+        party.expectShown()
+        // Left and removed by now, whichever came first.
+        #expect(
+            party.alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readOnly")).code == 0)
+        #expect(try party.village.settle())
+        let accepted = second.request(.accept(link: party.link))
+        #expect(accepted.code == 0, "\(accepted)")
+        for _ in 0..<4 {
+            party.village.world.clock.advance(milliseconds: 61_000)
+            try party.village.pass(4)
+        }
+        for replica in [party.bob, second] {
+            #expect(replica.tree(.shared) == whole, "\(replica.machine.name): \(replica.logLines.suffix(8))")
+        }
+    }
+
+    @Test func `all pending invitations are those to shares that one had left, too`() throws {
+        let party = try Party(bob: "readWrite")
+        #expect(party.bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.bob.request(.acceptAllPending).lines == ["No invitation is waiting."])
+        #expect(
+            party.alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readOnly")).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared) == [:])
+        #expect(party.bob.request(.acceptAllPending).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared).values.sorted() == ["aaa", "bbb"])
+    }
+
+    // MARK: Undo
+
+    @Test func `a deletion of what was never published is not taken back where its bytes are not`() throws {
+        var party = try Party(bob: "readWrite")
+        let second = try party.village.addDevice(of: party.alice, name: "alice2")
+        #expect(try party.village.settle())
+        let alice = party.alice
+        alice.machine.mount.unmount()
+        try alice.machine.library.write("new.jpg", "new")
+        for _ in 0..<3 {
+            try alice.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        try alice.machine.library.delete("new.jpg")
+        for _ in 0..<4 {
+            try alice.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        alice.machine.mount.mount()
+        #expect(try party.village.settle())
+        let deletion = try second.store.read { db in try db.history(after: 0, limit: 100_000) }
+            .last { $0.change.action == .delete }
+        // Where nothing of it was published there is nothing to take back, either.
+        if let deletion {
+            #expect(second.request(.undo(token: deletion.token)).code == ExitCode.failed)
+        }
+        #expect(try party.village.settle())
+        #expect(second.isQuiet && second.tree(.library)["new.jpg"] == nil)
+    }
+
+    @Test func `a deletion that was published is taken back by another device`() throws {
+        var party = try Party(bob: "readWrite")
+        let second = try party.village.addDevice(of: party.alice, name: "alice2")
+        #expect(try party.village.settle())
+        try party.alice.machine.library.delete("Private/c.jpg")
+        #expect(try party.village.settle())
+        let deletion = try #require(
+            try second.store.read { db in try db.history(after: 0, limit: 100_000) }
+                .last { $0.change.action == .delete && $0.change.type == .photo })
+        #expect(second.request(.undo(token: deletion.token)).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.alice.tree(.library)["Private/c.jpg"] == "ccc")
+    }
+
+    @Test func `undo takes back neither the making of a share nor a move into it`() throws {
+        let party = try Party(bob: "readWrite")
+        func lastToken() throws -> Int64 {
+            let changes = try party.alice.store.read { db in try db.history(after: 0, limit: 100_000) }
+            return try #require(changes.last { $0.change.author == party.alice.identity.account }?.token)
+        }
+        let made = try lastToken()
+        let refused = party.alice.request(.undo(token: made))
+        #expect(refused.code == ExitCode.failed && refused.remedy?.isEmpty == false, "\(refused)")
+        #expect(
+            party.alice.request(.shareAdd(share: "Summer", paths: [party.alice.path("Private/c.jpg")])).code == 0)
+        try #require(try party.village.settle())
+        let moved = party.alice.request(.undo(token: try lastToken()))
+        #expect(moved.code == ExitCode.failed, "\(moved)")
+        try #require(try party.village.settle())
+        #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb", "ccc"])
+        #expect(party.alice.tree(.library).values.sorted() == ["aaa", "bbb", "ccc"])
+    }
+}

@@ -1,0 +1,89 @@
+import Shoebox
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// What somebody puts into a share where they may not add is theirs alone, and keeps nothing of the share from showing.
+@Suite struct InTheWayTests {
+    private func expectQuiet(_ party: Party, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        #expect(try party.village.settle(), sourceLocation: sourceLocation)
+        #expect(party.bob.isQuiet, sourceLocation: sourceLocation)
+    }
+
+    @Test func `a photo added where one may only read gives way to a photo of the share with its name`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.bob.machine.shared.write("alice/Summer/c.jpg", "bob's own")
+        try expectQuiet(party)
+        try party.alice.machine.library.write("Summer/c.jpg", "ccc")
+        try expectQuiet(party)
+        #expect(
+            party.bob.tree(.shared) == [
+                "alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb", "alice/Summer/c.jpg": "ccc",
+                "alice/Summer/c (only here).jpg": "bob's own",
+            ])
+        party.expectNamed("readOnly", by: [party.bob], containing: "c (only here).jpg")
+        party.expectShown(Party.content.merging(["c.jpg": "ccc"]) { $1 })
+    }
+
+    @Test func `a photo made a folder, and a folder made a photo, where one may only read come back beside that`()
+        throws
+    {
+        let party = try Party(bob: "readOnly")
+        let shared = party.bob.machine.shared
+        try shared.delete("alice/Summer/a.jpg")
+        try shared.write("alice/Summer/a.jpg/mine.jpg", "mine")
+        try shared.delete("alice/Summer/deep")
+        try shared.write("alice/Summer/deep", "no folder")
+        #expect(try party.village.settleDeletions())
+        try expectQuiet(party)
+        #expect(
+            party.bob.tree(.shared) == [
+                "alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb",
+                "alice/Summer/a (only here).jpg/mine.jpg": "mine", "alice/Summer/deep (only here)": "no folder",
+            ])
+        party.expectShown()
+    }
+
+    @Test func `a file that is still being written where one may only read keeps its name until it is closed`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.bob.machine.shared.beginWriting("alice/Summer/c.jpg", Array("half ".utf8))
+        try party.alice.machine.library.write("Summer/c.jpg", "ccc")
+        try party.village.pass(6)
+        #expect(party.bob.tree(.shared)["alice/Summer/c.jpg"] == "half ")
+        try party.bob.machine.shared.continueWriting("alice/Summer/c.jpg", Array("whole".utf8))
+        _ = try party.bob.machine.shared.endWriting("alice/Summer/c.jpg")
+        try expectQuiet(party)
+        #expect(party.bob.tree(.shared)["alice/Summer/c.jpg"] == "ccc")
+        #expect(party.bob.tree(.shared)["alice/Summer/c (only here).jpg"] == "half whole")
+    }
+
+    @Test func `the share's own bytes put back by hand where one may only read are taken as they are`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.bob.machine.shared.delete("alice/Summer/a.jpg")
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "aaa")
+        #expect(try party.village.settleDeletions())
+        try expectQuiet(party)
+        #expect(party.bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"])
+        #expect(!party.bob.problems.contains { $0.code == "readOnly" }, "\(party.bob.problems.map(\.message))")
+    }
+
+    @Test func `who may add from now on has what lay in the share already shared, without being told where to look`()
+        throws
+    {
+        let party = try Party(bob: "readOnly")
+        try party.bob.machine.shared.write("alice/Summer/deep/bob.jpg", "bob")
+        try expectQuiet(party)
+        party.expectShown()
+        let permitted = party.alice.request(.permission(share: "Summer", account: "bob", permission: "contribute"))
+        #expect(permitted.code == 0, "\(permitted)")
+        for _ in 0..<12 {
+            for replica in party.village.replicas { try replica.round(.directories([:])) }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        party.expectShown(Party.content.merging(["deep/bob.jpg": "bob"]) { $1 })
+    }
+}
