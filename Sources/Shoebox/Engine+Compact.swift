@@ -149,8 +149,10 @@ extension Engine {
             (fresh.nextFloor, fresh.next) = (0, .start)
             fresh.raisedMilliseconds = 0
             try db.setSnapshot(fresh, of: zone.id)
+            // At once with it: a floor that no head says would keep what lies below it for ever.
+            try markHeadDirty(zone.id, db)
         }
-        try markHeadDirty(zone.id)
+        zones[zone.id]?.row.isHeadDirty = true
     }
 
     /// Notes when the own head first said which segments it keeps.

@@ -35,9 +35,10 @@ extension Engine {
         try store.write { db in
             try tidyAgain(zone.id, db)
             try db.setMetaText(unofferedKey(zone.id), isWhole ? nil : "1")
+            try markHeadDirty(zone.id, db)
         }
+        zones[zone.id]?.row.isHeadDirty = true
         lastOffered[zone.id] = world.uptimeMilliseconds()
-        try markHeadDirty(zone.id)
     }
 
     private func unofferedKey(_ zone: ZoneID) -> String { "unoffered.\(zone)" }
@@ -104,12 +105,15 @@ extension Engine {
     }
 
     func markHeadDirty(_ id: ZoneID) throws {
-        try store.write { db in
-            guard var row = try db.zone(id) else { return }
-            row.isHeadDirty = true
-            try db.setZone(row)
-        }
+        try store.write { db in try markHeadDirty(id, db) }
         zones[id]?.row.isHeadDirty = true
+    }
+
+    /// As the other one, in the transaction that makes it necessary.
+    func markHeadDirty(_ id: ZoneID, _ db: Database) throws {
+        guard var row = try db.zone(id) else { return }
+        row.isHeadDirty = true
+        try db.setZone(row)
     }
 
     /// Keeps the files of a zone's first and newest control, once for each, in case that the mount loses them.
