@@ -255,7 +255,7 @@ extension Engine {
 
     // MARK: Requests
 
-    /// Mends what a verification found; says how much was done.
+    /// Mends what a verification found; says how much was done, and with `reported` what could not be.
     func repair(zones wanted: [String], assets: [DamagedAsset], files references: [PathReference]) throws -> Reply {
         var lines: [String] = []
         var mended = 0
@@ -284,7 +284,8 @@ extension Engine {
                 lines.append(refusal.message)
             }
         }
-        return Reply(lines: lines, values: ["mended": String(mended)])
+        return Reply(
+            code: lines.isEmpty ? ExitCode.done : ExitCode.reported, lines: lines, values: ["mended": String(mended)])
     }
 
     /// Makes the container anew under its old id, in a folder that holds nothing but perhaps what is left of it. Every
