@@ -102,7 +102,7 @@ extension Engine {
 
     /// Publishes what counts of a chain after a segment, and notes that this replica vouches for it from now on.
     private func carry(_ peer: PeerRow, after shown: UInt64, in zone: ZoneInfo) throws {
-        guard try store.read({ db in try db.outbox(of: zone.id) }).isEmpty else { return }
+        guard try store.read({ db in try db.outbox(of: zone.id) }).isEmpty, try checkOwnChain(zone.id) else { return }
         let id = world.randomBytes(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
         let count = try store.write { db in
             let lost = try db.acceptedChanges(in: zone.id, by: peer.replica, after: shown)

@@ -58,7 +58,8 @@ extension Engine {
         if snapshot.tidied < snapshot.floor {
             guard try removeFolded(snapshot, of: zone) || isAsked else { return }
         }
-        if try pays(row, snapshot, zone, isAsked: isAsked) { try makeSnapshot(row, of: zone) }
+        guard try pays(row, snapshot, zone, isAsked: isAsked), try checkOwnChain(zone.id) else { return }
+        try makeSnapshot(row, of: zone)
     }
 
     /// The last own segment that the owner's devices have read, for all that is known: nothing up to it is ever refused.

@@ -99,6 +99,9 @@ extension Engine {
                     "The \(root == .library ? "library" : "shared") folder is served by another shoebox already (on \(existing.host.isEmpty ? "some machine" : existing.host)).",
                     "Use another folder, or run 'shoebox init --take-over' if that other one is gone for good.")
             }
+            if existing.container == container, existing.account == account, existing.replica != replica {
+                try noteServed(root)
+            }
             if existing == marker { return }
         }
         try marker.write(to: files)

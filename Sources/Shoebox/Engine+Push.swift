@@ -46,6 +46,7 @@ extension Engine {
         guard try checkOwnHead(zone, isIdle: isIdle) else { return 0 }
         var count = 0
         if zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
+            guard try isIdle || checkOwnChain(id) else { return 0 }
             count = try buildSegments(zone)
         }
         let outbox = try store.read { db in try db.outbox(of: id) }
@@ -252,14 +253,29 @@ extension Engine {
             let outbox = try store.read { db in try db.outbox(of: zone.id) }
             // After a crash between appending and noting it, the head names what the outbox still holds.
             guard !outbox.contains(where: { $0.position == newest.last }) else { return true }
-            try becomeNewReplica(
-                after: zone, because: "This library's state was copied or restored from a backup",
-                remedy:
-                    "If another machine runs with the same state directory, set that one up anew with 'shoebox init'.")
+            try becomeNewReplica(after: zone, because: Self.restored, remedy: Self.restoredRemedy)
             return false
         }
         if reading.isShorter { try offerAgain(zone) }
         ownHeadsWritten[zone.id] = now
+        return true
+    }
+
+    private static let restored = "This library's state was copied or restored from a backup"
+    private static let restoredRemedy =
+        "If another machine runs with the same state directory, set that one up anew with 'shoebox init'."
+
+    /// Whether the container has no segment of this replica's that it doesn't know; else it goes on as a new replica. A
+    /// process that died between publishing a segment and naming it in the head leaves such, if its state was then put
+    /// back to before that: the head alone looks as it should, and the number would be given twice. Asked before any
+    /// number is given; looked at once, as one process at a time writes the chain.
+    func checkOwnChain(_ id: ZoneID) throws -> Bool {
+        guard let zone = zones[id], !ownChainsChecked.contains(id) else { return true }
+        guard try zoneFolder(id).segmentsBeyond(zone.row.last, of: replica).isEmpty else {
+            try becomeNewReplica(after: zone, because: Self.restored, remedy: Self.restoredRemedy)
+            return false
+        }
+        ownChainsChecked.insert(id)
         return true
     }
 

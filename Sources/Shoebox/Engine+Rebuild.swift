@@ -73,6 +73,16 @@ extension Engine {
             try store.write { db in try db.setBase(row) }
         }
         try putAwayDeleted(root, known: known, taken: taken)
+        guard try store.read({ db in try db.metaText(servedKey(root)) }) != nil else { return }
+        try adoptMoved(root, layout: layout, known: known, taken: taken)
+    }
+
+    private func servedKey(_ root: RootKind) -> String { "served.\(root.rawValue)" }
+
+    /// Notes that a folder that is yet to be compared was served by a shoebox of this account before, as its marker says.
+    func noteServed(_ root: RootKind) throws {
+        guard try foldersToRebuild().contains(root) else { return }
+        try store.write { db in try db.setMetaText(servedKey(root), "1") }
     }
 
     /// What the base says of a node whose place shows just that; nil if it shows something else, or nothing.

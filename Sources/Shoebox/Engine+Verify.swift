@@ -147,8 +147,12 @@ private struct Verifier {
         do {
             let current = try folder.currentControl(identity: engine.identity, keyring: &keyring)
             for problem in current.problems where problem.code != .notYet {
+                // The zone's own control was found beside it: it may be anybody's, and then nobody can mend it.
                 note(
-                    "control", problem, "zones/\(zone.id)/control", zone: zone.id, mendable: isKept(problem))
+                    "control", problem.path.isEmpty ? "zones/\(zone.id)/control" : problem.path, zone: zone.id,
+                    problem.message,
+                    "Nothing of it counts. If it was the owner's, their 'shoebox verify --repair' writes it again; if not, who has write access to the cloud folder put it there, and it can be removed.",
+                    mendable: isKept(problem))
             }
         } catch {
             let error = try Engine.faultOnly(error)

@@ -63,6 +63,8 @@ public final class Engine {
     /// When the own head of each zone was last written, or read and found as it was written (uptime): nobody else writes
     /// it, so it is read again only now and then, in case that the mount lost it.
     var ownHeadsWritten: [ZoneID: UInt64] = [:]
+    /// Zones in whose directory of own segments this process has looked for some that it does not know.
+    var ownChainsChecked: Set<ZoneID> = []
     /// Contents that could not be read in the container, by zone, with where they should be: what the own heads ask for.
     var wantedAssets: [ZoneID: [Digest32: String]] = [:]
     /// When the heads of each zone were last read.

@@ -63,6 +63,25 @@ extension ZoneFolder {
         }
     }
 
+    /// The segments in an own chain's directory that a state, which knows the chain up to `last`, does not know: they were
+    /// published by it later, before it was put back to this. What only claims to be the replica's does not count.
+    public func segmentsBeyond(_ last: Position, of replica: ReplicaID) throws(CloudError) -> [Position] {
+        var found: [Position] = []
+        for name in try segmentNames(of: replica).sorted() {
+            guard let (number, hash) = parseNumberedName(name), number >= last.sequence, number > 0 else { continue }
+            let position = Position(sequence: number, hash: hash)
+            guard position != last else { continue }
+            do throws(CloudError) {
+                guard
+                    let bytes = try access.readKnown(segmentPath(replica, position), maxBytes: SegmentCoder.bytesMax),
+                    sha256(bytes) == hash, try SegmentFile(bytes, zone: zone, replica: replica).position == position
+                else { continue }
+                found.append(position)
+            } catch { guard error.code == .damaged || error.code == .newerFormat else { throw error } }
+        }
+        return found
+    }
+
     /// Removes an own segment's damaged file, to be published again with the right bytes.
     public func removeSegment(_ position: Position, replica: ReplicaID) throws(CloudError) {
         do { try access.mount.remove(segmentPath(replica, position)) } catch { throw CloudError(error) }

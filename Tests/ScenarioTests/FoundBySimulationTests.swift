@@ -202,6 +202,38 @@ import Testing
         #expect(EngineRun(script: script).failures == [])
     }
 
+    /// The head says nothing of the last segment: the process died in between.
+    @Test func `a number that was published and never named is not given again by a restored device`() throws {
+        let party = try Party(bob: "readWrite")
+        let (backup, identity) = (try party.bob.store.backup(), party.bob.identity)
+        try party.bob.machine.shared.write("alice/Summer/first.jpg", "first")
+        party.bob.machine.faults.setRule { $0.part == "mount" && $0.name == "append" ? .crash : nil }
+        for _ in 0..<4 where !party.bob.machine.faults.isCrashed {
+            do { _ = try party.bob.round() } catch { #expect(party.bob.machine.faults.isCrashed, "\(error)") }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        try #require(party.bob.machine.faults.isCrashed)
+        party.bob.machine.faults.clear()
+        try party.bob.restart(store: backup, identity: identity)
+        // Twice before anybody reads: what no head names at last is looked for by its number.
+        for name in ["second", "third"] {
+            try party.bob.machine.shared.write("alice/Summer/\(name).jpg", name)
+            for _ in 0..<4 {
+                _ = try party.bob.round()
+                party.village.world.clock.advance(milliseconds: 700)
+            }
+        }
+        #expect(try party.village.settle())
+        // A new chain is found when the folder of heads is listed again.
+        try party.village.meet()
+        #expect(try party.village.settle())
+        let shown = ["first.jpg": "first", "second.jpg": "second", "third.jpg": "third"]
+        party.expectShown(Party.content.merging(shown) { $1 })
+        for replica in party.village.replicas {
+            #expect(!replica.problems.contains { $0.code == "forked" }, "\(replica.label): \(replica.problems)")
+        }
+    }
+
     // MARK: Devices of one account
 
     @Test func `what one device leaves all leave, and what it accepts again all have again`() throws {

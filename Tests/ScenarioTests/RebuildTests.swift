@@ -85,6 +85,67 @@ import Testing
         for replica in village.replicas { #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)") }
     }
 
+    @Test func `what was renamed or moved and not published when the state was lost keeps its new name, once`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let library = party.alice.machine.library
+        for name in ["one", "two", "three"] { try library.write("Trip/day/\(name).jpg", name) }
+        try library.write("Mixed/left.jpg", "left")
+        try library.write("Mixed/right.jpg", "right")
+        try library.write("copy 1.jpg", "the same")
+        try library.write("copy 2.jpg", "the same")
+        try #require(try village.settle())
+        let path = party.alice.path("Trip/day/one.jpg")
+        #expect(party.alice.request(.caption(path: path, text: "first day")).code == 0)
+        try #require(try village.settle())
+        let before = try records(party.alice).count
+        // Nobody looks: a file and a folder renamed, a folder's files taken apart, one moved out of and one into the share.
+        try library.move("Private/c.jpg", to: "Private/sea.jpg")
+        try library.move("Trip", to: "Journey")
+        try library.move("Mixed/left.jpg", to: "Left/left.jpg")
+        try library.move("Mixed/right.jpg", to: "Private/right.jpg")
+        try library.delete("Mixed")
+        try library.move("copy 2.jpg", to: "Private/copy.jpg")
+        try library.move("Summer/deep/b.jpg", to: "b.jpg")
+        try party.bob.machine.shared.move("alice/Summer/a.jpg", to: "alice/Summer/deep/lake.jpg")
+        let alice = try withoutState(party.alice)
+        let bob = try withoutState(party.bob)
+        village.replicas = [alice, bob, party.carol]
+        try #require(try village.settleDeletions())
+        try village.meet()
+        try #require(try village.settleDeletions())
+        #expect(
+            alice.tree(.library) == [
+                "Private/sea.jpg": "ccc", "Journey/day/one.jpg": "one", "Journey/day/two.jpg": "two",
+                "Journey/day/three.jpg": "three", "Left/left.jpg": "left", "Private/right.jpg": "right",
+                "copy 1.jpg": "the same", "Private/copy.jpg": "the same", "b.jpg": "bbb", "Summer/deep/lake.jpg": "aaa",
+            ])
+        #expect(alice.sidecar("Journey/day/one.jpg", .library)?.fields.caption == "first day")
+        for replica in [bob, party.carol] {
+            #expect(replica.tree(.shared) == ["alice/Summer/deep/lake.jpg": "aaa"], "\(replica.label)")
+        }
+        #expect(try records(alice).count == before)
+        for replica in village.replicas { #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)") }
+    }
+
+    @Test func `files of a folder that is new to the account move nothing that others have`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let before = party.alice.tree(.library)
+        let machine = village.world.addMachine("laptop")
+        try machine.library.write("sorted/my way.jpg", "ccc")
+        let (identity, _) = try party.alice.identity.makeSecondDevice(
+            deviceLabel: "laptop", nowMilliseconds: machine.world.nowMilliseconds(),
+            randomBytes: machine.world.randomBytes)
+        let laptop = try Replica(machine: machine, label: "alice", identity: identity)
+        try laptop.setUp()
+        village.replicas.append(laptop)
+        try #require(try village.settle())
+        let after = before.merging(["sorted/my way.jpg": "ccc"]) { $1 }
+        #expect(party.alice.tree(.library) == after)
+        #expect(laptop.tree(.library) == after)
+    }
+
     @Test func `a device that was away for a year resurrects nothing and loses nothing of its own`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village

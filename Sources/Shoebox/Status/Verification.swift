@@ -18,7 +18,7 @@ public struct Verification {
     /// Mends what can be mended, then checks again.
     public func repair(_ report: VerifyReport, progress: (String) -> Void) throws -> VerifyReport {
         guard let request = report.repair else { return report }
-        progress("mending")
+        progress("what can be mended")
         // Uploading may take as long as it takes.
         let client = try RequestClient(installation)
         let reply = try client.submit(request, timeoutMilliseconds: 86_400_000)

@@ -1,0 +1,162 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+extension Engine {
+    /// Finds what was renamed or moved while nothing noted it: a state directory was lost before that was published. Each
+    /// such file, and the folders that came along, is noted as if it were still known at its former place; the scan then
+    /// finds it by its inode where it is, and takes the renaming. Without this it would come back under both names.
+    ///
+    /// Only for a folder that this account's shoebox has served before: anywhere else, files that happen to have the bytes
+    /// of known ones say nothing of where their owner wants those.
+    /// - Parameters:
+    ///   - known: where each record should be.
+    ///   - taken: the places that show what they should.
+    func adoptMoved(_ root: RootKind, layout: Layout, known: [RecordID: RelativePath], taken: Set<RelativePath>) throws
+    {
+        var search = MovedSearch(engine: self, root: root, layout: layout, known: known, taken: taken)
+        guard try search.findMissing() else { return }
+        try search.findStrays(in: .root)
+        search.pair()
+        try search.note()
+    }
+}
+
+/// One search for files whose place shows nothing among those that no record has.
+private struct MovedSearch {
+    let engine: Engine
+    let root: RootKind
+    let layout: Layout
+    let known: [RecordID: RelativePath]
+    let taken: Set<RelativePath>
+    /// Files of which nothing is at their place, by their bytes.
+    private var missing: [Digest32: [RecordID]] = [:]
+    /// Files at places that no record has, by their bytes.
+    private var strays: [Digest32: [(path: RelativePath, stamp: FileStamp)]] = [:]
+    private var directories: [RelativePath: FileStamp] = [:]
+    /// What was found of the missing, and where.
+    private var found: [RecordID: (path: RelativePath, stamp: FileStamp)] = [:]
+
+    init(
+        engine: Engine, root: RootKind, layout: Layout, known: [RecordID: RelativePath], taken: Set<RelativePath>
+    ) {
+        self.engine = engine
+        self.root = root
+        self.layout = layout
+        self.known = known
+        self.taken = taken
+    }
+
+    private var files: any LocalFileSystem { engine.files(root) }
+
+    /// - Returns: whether anything is missing.
+    mutating func findMissing() throws -> Bool {
+        for (id, path) in known where !taken.contains(path) {
+            guard let node = layout.nodes[id], node.kind == .file, let hash = node.contentHash,
+                try files.entry(at: path) == nil
+            else { continue }
+            missing[hash, default: []].append(id)
+        }
+        return !missing.isEmpty
+    }
+
+    mutating func findStrays(in directory: RelativePath) throws {
+        let entries: [DirectoryEntry]
+        do { entries = try files.list(directory) } catch {
+            engine.log("not searched: \(error)")
+            return
+        }
+        for entry in entries {
+            let path = directory.appending(entry.name)
+            guard !engine.settings.ignore.ignores(path, isDirectory: entry.kind == .directory) else { continue }
+            if entry.kind == .directory {
+                if !taken.contains(path) { directories[path] = entry.stamp }
+                try findStrays(in: path)
+            } else if entry.kind == .file, !taken.contains(path), let (hash, stamp) = hash(path),
+                missing[hash] != nil
+            {
+                strays[hash, default: []].append((path, stamp))
+            }
+        }
+    }
+
+    private func hash(_ path: RelativePath) -> (Digest32, FileStamp)? {
+        do { return try ContentHasher.hash(path, files) } catch {
+            engine.log("not compared: \(error)")
+            return nil
+        }
+    }
+
+    /// Says which file each missing record became: of equal ones those of the same name first, then in order.
+    mutating func pair() {
+        for (hash, records) in missing {
+            var rest = strays[hash] ?? []
+            var open = records.sorted { (known[$0] ?? .root) < (known[$1] ?? .root) }
+            for isSameName in [true, false] {
+                open.removeAll { id in
+                    let index = rest.firstIndex { stray in
+                        (!isSameName || stray.path.last == known[id]?.last) && isOneZone(id, stray.path)
+                    }
+                    guard let index else { return false }
+                    found[id] = rest.remove(at: index)
+                    return true
+                }
+            }
+        }
+        pairFolders()
+    }
+
+    /// Whether a file at a path may be that record without going to other people: in the own library always, among what
+    /// others share within the same share.
+    private func isOneZone(_ id: RecordID, _ path: RelativePath) -> Bool {
+        guard root == .shared else { return true }
+        let mount = known[RecordID(zone: id.zone, name: .zoneRoot)]
+        return mount.map { path.names.starts(with: $0.names) } ?? false
+    }
+
+    /// A folder that is not there became the one in which most of what was in it was found.
+    private mutating func pairFolders() {
+        let absent = known.filter { layout.nodes[$0.key]?.kind == .folder && !taken.contains($0.value) }
+        var free = directories
+        var votes: [RecordID: [RelativePath: Int]] = [:]
+        for (id, place) in found {
+            guard let parent = layout.nodes[id]?.parent else { continue }
+            votes[parent, default: [:]][place.path.parent, default: 0] += 1
+        }
+        // The deepest first: a folder of folders became the one in which those were found.
+        for (id, path) in absent.sorted(by: { ($1.value.names.count, $0.value) < ($0.value.names.count, $1.value) }) {
+            let best = (votes[id] ?? [:]).filter { free[$0.key] != nil }
+                .max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+            guard let best, let stamp = free.removeValue(forKey: best), let parent = layout.nodes[id]?.parent else {
+                continue
+            }
+            engine.log("'\(path)' was found again as '\(best)'")
+            found[id] = (best, stamp)
+            votes[parent, default: [:]][best.parent, default: 0] += 1
+        }
+    }
+
+    /// Notes what was found as known at its former place; where the folder of that is gone, at the one it has now.
+    func note() throws {
+        try engine.store.write { db in
+            for (id, place) in found.sorted(by: { (known[$0.key] ?? .root) < (known[$1.key] ?? .root) }) {
+                guard let node = layout.nodes[id], var name = known[id]?.last, try db.base(id) == nil else { continue }
+                var parent = node.parent
+                if try parent != engine.top(root) && db.base(parent) == nil {
+                    let top = engine.top(root)
+                    guard let now = try db.base(at: place.path.parent, root: root, top: top), let last = place.path.last
+                    else { continue }
+                    (parent, name) = (now, last)
+                }
+                guard try db.base(named: name, in: parent, root: root) == nil else { continue }
+                try db.setBase(
+                    BaseRow(
+                        root: root, id: id, parent: parent, name: name, kind: node.kind, stamp: place.stamp,
+                        contentHash: node.kind == .file ? node.contentHash : nil,
+                        vector: db.state(of: id)?.vector ?? [:], twins: node.twins))
+            }
+        }
+    }
+}
