@@ -202,7 +202,7 @@ import Testing
             prefix: String, isCut: Bool
         ) throws
     {
-        var party = try Party(bob: "readOnly", others: ["dave"])
+        let party = try Party(bob: "readOnly", others: ["dave"])
         let storage = party.village.world.storage
         let text = prefix.replacing("ZONE", with: party.zone.description)
             .replacing("OWN", with: party.alice.identity.account.description)
@@ -240,7 +240,7 @@ import Testing
     ) throws {
         // Below 0 it is damaged, not gone.
         let number = abs(place)
-        var party = try Party(bob: "readOnly", others: ["dave"])
+        let party = try Party(bob: "readOnly", others: ["dave"])
         #expect(party.alice.request(.permission(share: "Summer", account: "bob", permission: "readWrite")).code == 0)
         #expect(party.alice.request(.shareTitle(share: "Summer", title: "Winter")).code == 0)
         try #require(try party.village.settle())

@@ -1,0 +1,297 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// Carries out what was planned for a watched folder.
+
+extension Engine {
+    /// How many files, and bytes of them, are written aside before they go to their places together: what a commit of
+    /// the database costs is shared by them, and what a crash leaves aside stays little.
+    private static var asideMax: Int { 64 }
+    private static var asideBytesMax: UInt64 { 16 << 20 }
+
+    private func storeIntents(_ intents: [WriteIntent], root: RootKind) throws {
+        try store.write { db in
+            for intent in intents {
+                try db.addIntent(
+                    root: root, path: intent.path, id: intent.record, inode: intent.inode, size: intent.size,
+                    contentHash: intent.contentHash, boot: world.bootID)
+            }
+        }
+    }
+
+    /// Carries out a plan; returns the records for which it could not be done now.
+    func execute(
+        _ operations: [FileOperation], root: RootKind, scope: ApplyScope, outcome: inout ApplyOutcomes
+    ) throws -> Set<RecordID> {
+        var failed: Set<RecordID> = []
+        var done: [(operation: FileOperation, stamp: FileStamp?)] = []
+        let applier = makeApplier(root)
+        var knownParents: [RelativePath: Bool] = [:]
+        // Files that were written aside: their intents are stored at once, then all go to their places.
+        var aside: [(operation: FileOperation, write: PreparedWrite)] = []
+        var asideBytes: UInt64 = 0
+        // Directories that this very plan made or moved are as they should be, whatever the base says of their paths.
+        var placed: Set<RelativePath> = []
+        // Photos that are gone from where they were, and whose sidecars are not.
+        var unfollowed: Set<RecordID> = []
+
+        func note(_ operation: FileOperation, _ result: ApplyOutcome) throws {
+            let id = operation.record
+            switch result {
+            case .done(let stamp):
+                done.append((operation, stamp))
+                switch operation {
+                case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path): placed.insert(path)
+                default: break
+                }
+                if try !followWithSidecar(operation, root: root) { unfollowed.insert(operation.record) }
+                for code in ["notApplied", "contentMissing", "contentDamaged", "diskFull", "notInShare"] {
+                    try clearProblem(code, path: operation.path.map { display($0, root) })
+                }
+            case .stale(let reason):
+                // A directory stays while something of the user's is in it that is no record, such as a broken sidecar.
+                if case .removeDirectory = operation { return }
+                // What is in the way is the user's: the next scan takes it, then the plan is made anew.
+                failed.insert(id)
+                log("not applied yet: \(reason)")
+                if let path = operation.path {
+                    later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
+                }
+            case .failed(let error):
+                failed.insert(id)
+                try reportFailure(operation, error, root: root)
+            }
+        }
+        func putInPlace() throws {
+            guard !aside.isEmpty else { return }
+            let batch = aside
+            aside = []
+            asideBytes = 0
+            do { try storeIntents(batch.map(\.write.intent), root: root) } catch {
+                for item in batch { applier.discard(item.write) }
+                throw error
+            }
+            for item in batch { try note(item.operation, applier.finish(item.write)) }
+        }
+
+        for operation in operations {
+            let id = operation.record
+            if isAskedToPause() {
+                // The rest is planned again.
+                failed.insert(id)
+                continue
+            }
+            guard !failed.contains(id) else { continue }
+            if let path = operation.path, !operation.isRemoval {
+                let parent = path.parent
+                let isPlaced = parent.names.indices.contains {
+                    placed.contains(RelativePath(Array(parent.names[...$0])))
+                }
+                if !isPlaced, knownParents[parent] == nil {
+                    do { knownParents[parent] = try isParentKnown(path, root) } catch let error as FileError {
+                        log("not applied yet: \(error)")
+                        knownParents[parent] = false
+                    }
+                }
+                guard isPlaced || knownParents[parent] == true else {
+                    failed.insert(id)
+                    later[.init(root: root, path: parent.parent)] = world.uptimeMilliseconds()
+                    continue
+                }
+            }
+            try makeWay(for: operation, root: root, scope)
+            switch operation {
+            case .write(let id, let path, let hash, let replaced):
+                switch applier.prepare(id, at: path, contentHash: hash, replacing: replaced) {
+                case .ready(let write):
+                    aside.append((operation, write))
+                    asideBytes += write.intent.size
+                case .over(let result): try note(operation, result)
+                }
+                if aside.count >= Self.asideMax || asideBytes >= Self.asideBytesMax { try putInPlace() }
+            case .makeDirectory(let id, let path):
+                // What a share shows in is never taken for a folder that its user made: that would be somebody else's.
+                if id.isZoneRoot || id.zone == .none, let parent = scope.layout.nodes[id]?.parent {
+                    try noteMaking(id, at: path, in: parent, root: root)
+                }
+                try note(operation, applier.apply(operation))
+            default:
+                // Only writes can wait: what moves may be what one of them waits for.
+                try putInPlace()
+                try note(operation, applier.apply(operation))
+            }
+        }
+        try putInPlace()
+        outcome.operations += done.count
+        guard !done.isEmpty else { return failed }
+        // The base tree is noted behind the barrier: after a power cut it never claims what the folder lost. What a crash
+        // leaves unnoted is found again by the intents, and by the scan as what the records say already.
+        let intents = try store.read { db in try db.intents() }
+        var isDurable = true
+        do { try files(root).synchronize() } catch {
+            isDurable = false
+            log("cannot make the \(root) folder durable: \(error)")
+        }
+        do {
+            try store.write { db in
+                for item in done {
+                    let id = item.operation.record
+                    if unfollowed.contains(id) { try oweRemoval(ofSidecarOf: id, db) }
+                    try noteDone(item.operation, stamp: item.stamp, root: root, scope: scope, db)
+                }
+                if isDurable, let last = intents.last { try db.clearIntents(of: root, upTo: last.rowID) }
+            }
+        } catch {
+            // What the folder shows and nobody noted is found again as after a crash.
+            recovered.remove(root)
+            throw error
+        }
+        return failed
+    }
+
+    private func makeWay(for operation: FileOperation, root: RootKind, _ scope: ApplyScope) throws {
+        switch operation {
+        case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path), .write(_, let path, _, nil):
+            // If that fails, the operation finds its place taken, and is tried again.
+            do {
+                try makeWay(at: path, root: root)
+                try moveAside(for: operation, root: root, shown: scope.layout)
+            } catch let error as FileError {
+                log("'\(path)' stays in the way: \(error)")
+            }
+        case .write, .park, .remove, .removeDirectory: return
+        }
+    }
+
+    /// False if the sidecar of a photo that is gone, or elsewhere now, is still where it was.
+    private func followWithSidecar(_ operation: FileOperation, root: RootKind) throws -> Bool {
+        let id = operation.record
+        do {
+            if case .remove(_, let path, _) = operation,
+                case .failed(let error) = try removeSidecarFile(of: id, besides: path, root: root)
+            {
+                throw error
+            }
+            if case .move(_, let old, let new) = operation {
+                try moveSidecarFile(of: id, from: old, to: new, root: root)
+            }
+        } catch let error as FileError {
+            // The photo itself is where it should be, and that must be noted.
+            log("the sidecar stays where it was: \(error)")
+            return false
+        }
+        return true
+    }
+
+    /// Updates the base tree after one operation.
+    private func noteDone(
+        _ operation: FileOperation, stamp: FileStamp?, root: RootKind, scope: ApplyScope, _ db: Database
+    ) throws {
+        let id = operation.record
+        let vector = try db.state(of: id)?.vector ?? [:]
+        let node = scope.layout.nodes[id]
+        switch operation {
+        case .makeDirectory(_, let path), .write(_, let path, _, _):
+            if case .makeDirectory = operation { try forgetMaking(id, db) }
+            guard let node, let stamp, let name = path.last else { return }
+            var hash: Digest32?
+            if case .write(_, _, let written, _) = operation { hash = written }
+            let row = BaseRow(
+                root: root, id: id, parent: node.parent, name: name, kind: node.kind, stamp: stamp, contentHash: hash,
+                vector: vector, twins: node.twins)
+            try db.displace(by: row)
+            try db.setBase(row)
+            if scope.postponed.contains(id) { try markFilesDirty(in: id, scope, db) }
+        case .move(_, _, let path), .unpark(_, let path):
+            guard var row = try db.base(id), let name = path.last else { return }
+            // What the layout no longer shows was only put back where it was.
+            if let node { row.parent = node.parent }
+            row.name = name
+            row.isParked = false
+            if let stamp { row.noteMoved(stamp) }
+            try db.displace(by: row)
+            try db.setBase(row)
+        case .park:
+            guard var row = try db.base(id) else { return }
+            row.isParked = true
+            if let stamp { row.noteMoved(stamp) }
+            try db.setBase(row)
+        case .remove, .removeDirectory:
+            try db.removeBase(id)
+            try db.removeSidecar(id)
+        }
+    }
+
+    /// Notes that an operation could not be carried out, and why.
+    func reportFailure(_ operation: FileOperation, _ error: FileError, root: RootKind) throws {
+        guard let path = operation.path else { return }
+        let shown = display(path, root)
+        unsettledPaths.insert(shown)
+        log("cannot apply \(operation): \(error)")
+        let id = operation.record
+        if error.code == .absent, case .write = operation {
+            try report(
+                "contentMissing", path: shown, zone: id.zone,
+                "The content of '\(shown)' is not there yet: \(error.reason).",
+                "It comes by itself when whoever has it is online.")
+        } else if error.code == .contentDamaged {
+            try report(
+                "contentDamaged", path: shown, zone: id.zone,
+                "The content of '\(shown)' in the container is not what it must be: \(error.reason).",
+                "Nothing was replaced by it. Whoever has the photo uploads it again by itself, when their shoebox runs; else restore the file in the cloud folder from a backup."
+            )
+        } else if error.code == .full {
+            try report(
+                "diskFull", path: shown, "There is no space left for '\(shown)'.",
+                "Free some space in the \(root == .library ? "library" : "shared") folder; nothing is lost, it goes on by itself."
+            )
+        } else {
+            try report(
+                "notApplied", path: shown, zone: id.zone,
+                "'\(shown)' could not be brought up to date: \(error.reason).",
+                "It is tried again; if it stays, check the disk and the permissions of the folder.")
+        }
+    }
+}
+
+extension BaseRow {
+    /// Takes the stamp that a file or directory has after it was renamed. What its user wrote into a file meanwhile was not
+    /// looked at yet: the next scan must see that it changed.
+    mutating func noteMoved(_ moved: FileStamp) {
+        guard kind == .folder || moved.isUnchanged(from: stamp) else { return }
+        stamp = moved
+    }
+}
+
+extension FileOperation {
+    /// The record it is for.
+    var record: RecordID {
+        switch self {
+        case .makeDirectory(let id, _), .move(let id, _, _), .park(let id, _), .unpark(let id, _),
+            .write(let id, _, _, _), .remove(let id, _, _), .removeDirectory(let id, _):
+            id
+        }
+    }
+
+    /// Whether it puts nothing anywhere.
+    fileprivate var isRemoval: Bool {
+        switch self {
+        case .remove, .removeDirectory, .park: true
+        case .makeDirectory, .move, .unpark, .write: false
+        }
+    }
+
+    /// The path it ends at.
+    var path: RelativePath? {
+        switch self {
+        case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path), .write(_, let path, _, _),
+            .remove(_, let path, _), .removeDirectory(_, let path), .park(_, let path):
+            path
+        }
+    }
+}

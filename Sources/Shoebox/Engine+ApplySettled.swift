@@ -1,0 +1,82 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// What is left to note and to do for files that are in their places.
+
+extension Engine {
+    /// Says in the base tree what the folder shows now, for records that needed nothing done to their file.
+    ///
+    /// Returns those that have other twins than before.
+    func settleBase(
+        _ scope: ApplyScope, failed: Set<RecordID>, root: RootKind
+    ) throws -> Set<RecordID> {
+        try store.write { db in
+            var reunited: Set<RecordID> = []
+            for id in scope.ids where !failed.contains(id) {
+                guard let node = scope.layout.nodes[id], var row = try db.base(id), row.root == root, !row.isParked,
+                    row.contentHash == node.contentHash, row.kind == node.kind, row.parent == node.parent,
+                    row.name == node.name
+                else { continue }
+                let vector = try db.state(of: id)?.vector ?? row.vector
+                guard vector != row.vector || node.twins != row.twins else { continue }
+                if row.twins != node.twins { reunited.insert(id) }
+                row.vector = vector
+                row.twins = node.twins
+                try db.setBase(row)
+            }
+            return reunited
+        }
+    }
+
+    /// The photos whose sidecars say something else now because of a twin: one that changed, came or went.
+    func representatives(
+        of dirty: [RecordRow], besides reunited: Set<RecordID>, _ scope: ApplyScope
+    ) throws -> [RecordRow] {
+        let known = Set(dirty.map(\.id))
+        var wanted = reunited
+        for node in scope.layout.nodes.values where node.kind == .file && !node.twins.isEmpty {
+            if !known.isDisjoint(with: node.twins) { wanted.insert(node.id) }
+        }
+        return try store.read { db in
+            try wanted.subtracting(known).sorted().compactMap { try db.record($0) }
+        }
+    }
+
+    /// Makes files in other people's shares writable or not, as this account may change them or not.
+    func followPermissions(of dirty: [RecordRow], root: RootKind) throws {
+        for record in dirty where record.type.hasContent && record.isLive && zones[record.id.zone]?.row.isMine == false
+        {
+            let found = try store.read { db -> (row: BaseRow, path: RelativePath, isWritable: Bool)? in
+                guard let row = try db.base(record.id), row.root == root, !row.isParked,
+                    let parent = try db.basePath(of: row.parent, top: [top(root)])
+                else { return nil }
+                return (row, parent.appending(row.name), try may(.editRecord, record.id, db))
+            }
+            guard let (shown, path, isWritable) = found else { continue }
+            var row = shown
+            let wanted = isWritable ? row.stamp.mode | 0o200 : row.stamp.mode & ~0o222
+            guard wanted != row.stamp.mode else { continue }
+            guard setMode(wanted, at: path, of: row) else { continue }
+            row.stamp.mode = wanted
+            let noted = row
+            try store.write { db in try db.setBase(noted) }
+        }
+    }
+
+    /// Whether the permission bits of a file that is as last seen could be set.
+    private func setMode(_ mode: UInt16, at path: RelativePath, of row: BaseRow) -> Bool {
+        do {
+            guard try files(row.root).entry(at: path)?.stamp.isUnchanged(from: row.stamp) == true else { return false }
+            try files(row.root).setMode(path, mode)
+            return true
+        } catch {
+            log("the permission bits of '\(row.name)' stay: \(error)")
+            return false
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// Files and folders that were renamed, moved, or taken from one zone to another.
+
+extension LocalTaker {
+    mutating func place(
+        _ id: RecordID, in folder: FolderReference, name: FileName, path: RelativePath, stamp: FileStamp
+    ) throws {
+        guard let parent = resolve(folder), var row = try row(id) else { return }
+        let oldParent = row.parent
+        let oldName = row.name
+        if row.kind == .file {
+            // In another zone the record has the same name.
+            let isCarried = parent.zone != id.zone && placements.records[id] == nil && mayAdd(parent.zone)
+            // If the sidecar does not come along, another one is written there.
+            try engine.oweRemoval(ofSidecarOf: id, db)
+            aftermath.hasOrphans = true
+            let now = isCarried ? RecordID(zone: parent.zone, name: id.name) : id
+            aftermath.moved.append((now, oldParent, oldName))
+        }
+        row.parent = parent
+        row.name = name
+        row.stamp = stamp
+        let isPlaced = placements.records[id] != nil && root == .library
+        if id.zone == .none {
+            try db.setBase(row)
+            try db.markLayoutDirty()
+        } else if id.isZoneRoot {
+            try db.setBase(row)
+            guard root == .library ? parent.zone == engine.privateZone : parent == oldParent else {
+                try db.markLayoutDirty()
+                return
+            }
+            try engine.writePlacement(
+                zone: id.zone, record: nil, parent: root == .library ? parent : nil, name: name, placements: placements,
+                writer: &writer)
+        } else if isPlaced, parent.zone == engine.privateZone {
+            try db.setBase(row)
+            try engine.writePlacement(
+                zone: id.zone, record: id.name, parent: parent, name: name, placements: placements, writer: &writer)
+            if name != oldName, try may(.editRecord, id), try db.record(id)?.name == oldName {
+                try rename(id, [.name: .name(name)], &row)
+                try db.setBase(row)
+            }
+        } else if parent.zone == id.zone {
+            guard try may(.editRecord, id) else {
+                try db.setBase(row)
+                try db.markDirty(id)
+                refuse(
+                    "readOnly", path,
+                    "'\(engine.display(path, root))' was moved in a share \(engine.permissionText(id.zone)); it goes back to its place.",
+                    "Copy it into your library instead.", zone: id.zone)
+                return
+            }
+            var fields: [FieldKey: Value] = [:]
+            if parent != oldParent { fields[.parent] = parentValue(parent) }
+            if name != oldName { fields[.name] = .name(name) }
+            if !fields.isEmpty { try rename(id, fields, &row) }
+            try db.setBase(row)
+        } else {
+            try moveAcross(row, to: parent, name: name, path: path, oldParent: oldParent, oldName: oldName)
+        }
+    }
+
+    private mutating func rename(_ id: RecordID, _ fields: [FieldKey: Value], _ row: inout BaseRow) throws {
+        // What the record says already is no edit: a crash came between moving the file and noting it.
+        let state = try db.state(of: id)
+        let fields = fields.filter { state?[$0.key] != $0.value }
+        guard !fields.isEmpty else { return try db.markDirty(id) }
+        let type = try db.record(id)?.type ?? .file
+        let change = try writer.write(id, type: type, .set(fields), context: row.vector)
+        row.vector.insert(change.dot)
+        for twin in row.twins where try may(.editRecord, twin) {
+            if let other = try db.record(twin) {
+                try writer.write(
+                    twin, type: other.type, .set(fields), context: try db.state(of: twin)?.vector ?? [:])
+            }
+        }
+    }
+
+    /// A file or folder was moved into the folder of another zone: the record moves there with all below it.
+    private mutating func moveAcross(
+        _ row: BaseRow, to parent: RecordID, name: FileName, path: RelativePath, oldParent: RecordID, oldName: FileName
+    ) throws {
+        guard parent.zone != .none, mayAdd(parent.zone), try mayMoveAll(row), try isBelievedIn(parent.zone, row) else {
+            var back = row
+            back.parent = parent
+            try db.setBase(back)
+            try db.markDirty(row.id)
+            refuse(
+                "readOnly", path,
+                "'\(engine.display(path, root))' was moved out of or into a share where you may not do that; it goes back.",
+                "Copy it instead of moving it.", zone: row.id.zone)
+            return
+        }
+        try engine.moveTree(
+            row, to: parent, name: name, isEdit: true, placements: placements, writer: &writer)
+        let title = engine.zones[parent.zone]?.control.title ?? ""
+        if engine.zones[parent.zone]?.row.kind == .share {
+            aftermath.log.append("'\(engine.display(path, root))' is shared in '\(title)' now")
+        }
+    }
+
+    /// Whether a file, or a folder with all in it, may be taken out of its zone.
+    private func mayMoveAll(_ row: BaseRow) throws -> Bool {
+        guard try may(.deleteRecord, row.id) else { return false }
+        guard row.kind == .folder, !may(everythingIn: row.id.zone) else { return true }
+        return try db.baseChildren(of: row.id, root: row.root).allSatisfy { child in
+            let isInside = child.id.zone == row.id.zone && !child.id.isZoneRoot
+            return try !isInside || mayMoveAll(child)
+        }
+    }
+
+    private func may(everythingIn zone: ZoneID) -> Bool { engine.may(.deleteRecord, in: zone) }
+
+    /// Whether the others will take what is moved into a zone for this account's own, where that is asked for: it keeps
+    /// its name, which must prove that.
+    private func isBelievedIn(_ zone: ZoneID, _ row: BaseRow) throws -> Bool {
+        guard !may(everythingIn: zone) else { return true }
+        guard case .bytes(let origin)? = try db.state(of: row.id)?[.origin],
+            Derivation.record(madeBy: engine.account, origin: origin) == row.id.name
+        else { return false }
+        guard row.kind == .folder else { return true }
+        return try db.baseChildren(of: row.id, root: row.root).allSatisfy { child in
+            let isInside = child.id.zone == row.id.zone && !child.id.isZoneRoot
+            return try !isInside || isBelievedIn(zone, child)
+        }
+    }
+}

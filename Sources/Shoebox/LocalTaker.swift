@@ -1,0 +1,302 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// What is to be done after a batch of local changes was committed.
+struct Aftermath {
+    var problems: [Problem] = []
+    /// Whether there are edits of read-only files, to be copied into the library.
+    var owesCopies = false
+    /// Files that were renamed or moved, with where they were: their sidecars follow.
+    var moved: [(id: RecordID, folder: RecordID, name: FileName)] = []
+    /// Whether files that were moved or deleted may have left sidecars.
+    var hasOrphans = false
+    var log: [String] = []
+}
+
+/// Turns local changes into history inside one database transaction.
+struct LocalTaker {
+    let engine: Engine
+    let root: RootKind
+    let db: Database
+    var writer: HistoryWriter
+    let placements: Placements
+    var created: [Int: RecordID] = [:]
+    var former: [RecordID: BaseRow] = [:]
+    var aftermath = Aftermath()
+    /// Shares whose folder is gone as a whole: nothing of them is deleted.
+    var leaving: Set<ZoneID> = []
+    /// What folders showed before this transaction.
+    private var known: [RecordID: [FileName: [RecordRow]]] = [:]
+    private var knownFolders: [ZoneID: [RecordRow]] = [:]
+
+    init(engine: Engine, root: RootKind, db: Database, writer: HistoryWriter, placements: Placements) {
+        self.engine = engine
+        self.root = root
+        self.db = db
+        self.writer = writer
+        self.placements = placements
+    }
+
+    /// Keeps what the base says of everything that changes. A file or folder that takes a place in the base puts out what
+    /// stood there, whose own change may come later: two that swapped places, a file that a folder took the name of.
+    mutating func remember(_ changes: [LocalChange]) throws {
+        for change in changes {
+            switch change {
+            case .restamp(let id, _), .edit(let id, _, _), .place(let id, _, _, _, _), .delete(let id):
+                former[id] = try db.base(id)
+            case .create: continue
+            }
+        }
+    }
+
+    /// What the base says of a record, or said before this transaction.
+    func row(_ id: RecordID) throws -> BaseRow? { try db.base(id) ?? former[id] }
+
+    /// The record as it is now: what went to another zone with its folder is changed there.
+    private func present(_ id: RecordID) -> RecordID { writer.carried[id] ?? id }
+
+    mutating func take(_ change: LocalChange) throws {
+        switch change {
+        case .restamp(let old, let stamp):
+            let id = present(old)
+            guard var row = try row(id) else { return }
+            row.stamp = stamp
+            try db.setBase(row)
+        case .edit(let id, let hash, let stamp): try edit(present(id), hash: hash, stamp: stamp)
+        case .place(let id, let folder, let name, let path, let stamp):
+            try place(present(id), in: folder, name: name, path: path, stamp: stamp)
+        case .create(let number, let kind, let folder, let path, let stamp, let hash, _):
+            try create(number, kind: kind, in: folder, path: path, stamp: stamp, hash: hash)
+        case .delete(let id): try delete(present(id))
+        }
+    }
+
+    func resolve(_ folder: FolderReference) -> RecordID? {
+        switch folder {
+        case .existing(let id): writer.carried[id] ?? id
+        case .created(let number): created[number]
+        }
+    }
+
+    func may(_ action: SharingAction, _ id: RecordID) throws -> Bool { try engine.may(action, id, db) }
+    func mayAdd(_ zone: ZoneID) -> Bool { engine.may(.addRecord, in: zone) }
+
+    /// A parent as a field's value: a zone's root is null.
+    func parentValue(_ parent: RecordID) -> Value { parent.isZoneRoot ? .null : .reference(parent.name) }
+
+    // MARK: New
+
+    private mutating func create(
+        _ number: Int, kind: NodeKind, in folder: FolderReference, path: RelativePath, stamp: FileStamp, hash: Digest32?
+    ) throws {
+        guard let parent = resolve(folder), let name = path.last else { return }
+        guard parent.zone != .none else {
+            if kind == .file, InvitationFile.isNamed(name) { return try engine.noteInvitationFile(path, db) }
+            refuse(
+                "notInShare", path,
+                "'\(engine.display(path, root))' lies beside the shares, not in one; it stays on this machine only.",
+                "Move it into a share's folder, or into your library.")
+            return
+        }
+        // What the record says already, as after the local state was lost, needs no permission.
+        if try adopt(number, kind: kind, parent: parent, name: name, stamp: stamp, hash: hash) { return }
+        guard mayAdd(parent.zone) else {
+            refuse(
+                "readOnly", path,
+                "'\(engine.display(path, root))' was added to a share that you may only read; it stays on this machine only.",
+                "Move it into your library, or ask the owner for 'readWrite'.", zone: parent.zone)
+            return
+        }
+        let type: RecordType = kind == .folder ? .folder : MediaKind(name).recordType
+        var fields: [FieldKey: Value] = [.name: .name(name), .parent: parentValue(parent)]
+        let id = RecordID(zone: parent.zone, name: try newName(path: path, kind: kind, in: parent.zone, &fields))
+        if let hash {
+            fields[.content] = .asset(AssetReference(contentHash: hash, size: stamp.size))
+            fields[.modified] = .integer(stamp.modifiedNanoseconds)
+        }
+        let context = try db.state(of: id)?.vector ?? [:]
+        let change = try writer.write(id, type: type, .set(fields), context: context)
+        created[number] = id
+        try db.setBase(
+            BaseRow(
+                root: root, id: id, parent: parent, name: name, kind: kind, stamp: stamp, contentHash: hash,
+                vector: context.union([change.dot.replica: change.dot.counter])))
+        // The folder shows it as it is: nothing is left to do, unless another record claims the place.
+        if kind == .folder || engine.settings.sidecars != .always, context.isEmpty,
+            try db.isAlone(id, parent: parent.isZoneRoot ? nil : parent.name, name: name)
+        {
+            try db.clearDirty([id])
+        }
+    }
+
+    /// The name that the sidecar beside a new file hints at, if no live record holds it anywhere; else a new one, with the
+    /// field that proves whose it is: without it nobody believes a contributor.
+    private func newName(
+        path: RelativePath, kind: NodeKind, in zone: ZoneID, _ fields: inout [FieldKey: Value]
+    ) throws -> RecordName {
+        if kind == .file, engine.zones[zone]?.mayWrite(engine.account) == true,
+            let hint = engine.sidecarHint(for: path, root: root),
+            try !engine.zones.keys.contains(where: { try db.record(RecordID(zone: $0, name: hint)) != nil })
+        {
+            return hint
+        }
+        let (name, origin) = engine.newRecord()
+        fields[.origin] = origin
+        return name
+    }
+
+    /// A live record of the same place and bytes that the folder shows nothing of yet, such as after the local state
+    /// was lost: the file is that record's. So are folders of the same place.
+    private mutating func adopt(
+        _ number: Int, kind: NodeKind, parent: RecordID, name: FileName, stamp: FileStamp, hash: Digest32?
+    ) throws -> Bool {
+        for row in try adoptable(in: parent)[name] ?? [] where (row.type == .folder) == (kind == .folder) {
+            guard row.contentHash == hash, try db.base(row.id) == nil, let state = try db.state(of: row.id) else {
+                continue
+            }
+            created[number] = row.id
+            try db.setBase(
+                BaseRow(
+                    root: root, id: row.id, parent: parent, name: name, kind: kind, stamp: stamp, contentHash: hash,
+                    vector: state.vector))
+            return true
+        }
+        return false
+    }
+
+    /// What a folder shows by its records as they were before this transaction, by name.
+    private mutating func adoptable(in parent: RecordID) throws -> [FileName: [RecordRow]] {
+        if let known = known[parent] { return known }
+        // A folder that this transaction made has nothing that could be adopted.
+        guard !created.values.contains(parent) else { return [:] }
+        let rootRecord = engine.zones[parent.zone]?.row.rootRecord
+        let folders = try foldersOf(parent.zone).filter { $0.isLive && $0.id.name != rootRecord }
+        let rows = try folders + engine.placedFileRows(in: parent, placements: placements, db)
+        var result: [FileName: [RecordRow]] = [:]
+        for row in rows where engine.shownParent(row, placements: placements) == parent {
+            if let name = placements.records[row.id]?.name ?? row.name { result[name, default: []].append(row) }
+        }
+        known[parent] = result
+        return result
+    }
+
+    private mutating func foldersOf(_ zone: ZoneID) throws -> [RecordRow] {
+        if let known = knownFolders[zone] { return known }
+        let rows = try db.folders(in: zone)
+        knownFolders[zone] = rows
+        return rows
+    }
+
+    // MARK: Changed
+
+    private mutating func edit(_ id: RecordID, hash: Digest32, stamp: FileStamp) throws {
+        guard var row = try row(id) else { return }
+        if try db.state(of: id)?.content?.contentHash == hash {
+            // These are the record's bytes already: a crash came between writing and noting them.
+            row.stamp = stamp
+            row.contentHash = hash
+            try db.setBase(row)
+            try db.markDirty(id)
+            return
+        }
+        guard try may(.editRecord, id) else {
+            row.stamp = stamp
+            row.contentHash = hash
+            try db.setBase(row)
+            try db.markDirty(id)
+            try engine.owePrivateCopy(of: id, .notPermitted, db)
+            aftermath.owesCopies = true
+            return
+        }
+        // What only a twin said is this photo's from now on, as the bytes are no longer the twin's.
+        try engine.inherit(from: row.twins, id, writer: &writer)
+        let type = try db.record(id)?.type ?? .file
+        let change = try writer.write(
+            id, type: type,
+            .set([
+                .content: .asset(AssetReference(contentHash: hash, size: stamp.size)),
+                .modified: .integer(stamp.modifiedNanoseconds),
+            ]), context: row.vector)
+        for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
+        row.vector.insert(change.dot)
+        row.stamp = stamp
+        row.contentHash = hash
+        row.twins = []
+        try db.setBase(row)
+    }
+
+    private mutating func delete(_ id: RecordID) throws {
+        if leaving.contains(id.zone) {
+            if id.isZoneRoot { try offerLeave(id.zone) }
+            return
+        }
+        if id.zone == .none {
+            for zone in engine.zonesShown(.shared)
+            where Engine.ownerFolderName(zone.control) == id.name && !zone.row.isMine {
+                try offerLeave(zone.id)
+            }
+        }
+        if id.zone == .none || id.isZoneRoot {
+            // The folder of an owner, or of an own share: it is shown again with all that is in it. Who wants the photos
+            // gone stops the share, or deletes what is in the folder.
+            if id.isZoneRoot { try forgetShown(of: id.zone) }
+            try db.removeBase(id)
+            try db.markLayoutDirty()
+            return
+        }
+        guard let row = try row(id) else { return }
+        guard try may(.deleteRecord, id) else {
+            try db.removeBase(id)
+            try db.markDirty(id)
+            return
+        }
+        if row.kind == .file { try db.refuseUnpublishedContent(of: id) }
+        try deleteRecord(id, context: row.vector)
+        for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
+        if row.kind == .file {
+            try engine.oweRemoval(ofSidecarOf: id, db)
+            aftermath.hasOrphans = true
+        }
+        try db.removeBase(id)
+        try db.removeSidecar(id)
+    }
+
+    /// Forgets what the folder of a zone showed, as it is gone as a whole. Bytes that were nowhere else went with it.
+    private mutating func forgetShown(of zone: ZoneID) throws {
+        for row in try db.base(in: zone) where row.root == root {
+            if row.kind == .file {
+                // An edit whose bytes went with the folder, and were never published, gives way to the content before it;
+                // what has none is gone.
+                try db.refuseUnpublishedContent(of: row.id)
+                if let record = try db.record(row.id), record.isLive, !record.isLocated {
+                    try deleteRecord(row.id, context: row.vector)
+                }
+            }
+            try db.removeBase(row.id)
+            try db.removeSidecar(row.id)
+        }
+        try db.markAllDirty(in: zone)
+    }
+
+    private mutating func deleteRecord(_ id: RecordID, context: VersionVector) throws {
+        guard let record = try db.record(id), try may(.deleteRecord, id) else { return }
+        try writer.write(id, type: record.type, .delete, context: context)
+    }
+
+    private mutating func offerLeave(_ zone: ZoneID) throws {
+        guard let problem = try engine.offerLeave(zone, db) else { return }
+        aftermath.problems.append(problem)
+    }
+
+    mutating func refuse(
+        _ code: String, _ path: RelativePath, _ message: String, _ remedy: String, zone: ZoneID? = nil
+    ) {
+        aftermath.problems.append(
+            Problem(code: code, path: engine.display(path, root), zone: zone, message: message, remedy: remedy))
+    }
+}

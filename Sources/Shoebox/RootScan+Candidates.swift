@@ -1,0 +1,224 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// What is new or changed: read, hashed, and looked for where it comes from.
+
+extension RootScan {
+    /// How many files are hashed together: few, so that each is read soon after it was seen to be left alone.
+    private static var hashedAtOnce: Int { 8 }
+
+    /// Plans and commits what the listings so far showed to be new or changed; missing entries only where they turned up
+    /// elsewhere.
+    mutating func flush(outcome: inout ScanOutcome) throws {
+        defer {
+            pending = []
+            candidateCount = 0
+            replacedFolders = []
+        }
+        guard !pending.isEmpty else { return }
+        var batch = ScanBatch()
+        for listing in pending {
+            batch.listed.insert(listing.path)
+            try addAncestors(of: listing.path, to: &batch)
+            for row in listing.changed { addBase(row, at: listing.path.appending(row.name), to: &batch) }
+            for (row, path) in replacedFolders where path.parent == listing.path {
+                try addSubtree(of: row, at: path, to: &batch)
+            }
+            var rest = listing.candidates[...]
+            while !rest.isEmpty {
+                try add(rest.prefix(Self.hashedAtOnce), in: listing.path, to: &batch, outcome: &outcome)
+                rest = rest.dropFirst(Self.hashedAtOnce)
+            }
+        }
+        // One read for all: where each of them may come from.
+        let hashed = batch.hashed
+        let origins: [BaseRow] = try engine.store.read { db in
+            var rows: [BaseRow] = []
+            for (stamp, hash) in hashed {
+                rows += try db.base(inode: stamp.inode, root: root).filter {
+                    $0.kind == .file && $0.stamp.isSameFile(as: stamp)
+                }
+                rows += try db.base(contentHash: hash).filter { $0.root == root }
+            }
+            return rows
+        }
+        try addOrigins(origins, to: &batch)
+        try commit(batch, outcome: &outcome)
+    }
+
+    func addBase(_ row: BaseRow, at path: RelativePath, to batch: inout ScanBatch) {
+        batch.base[row.id] = BaseEntry(
+            id: row.id, parent: row.parent, path: path, kind: row.kind, stamp: row.stamp,
+            contentHash: row.contentHash, twins: row.twins)
+    }
+
+    /// The folders on the way to a directory, so that the planner knows what lies in what.
+    func addAncestors(of path: RelativePath, to batch: inout ScanBatch) throws {
+        var parent = engine.top(root)
+        var current = RelativePath.root
+        for name in path.names {
+            current = current.appending(name)
+            guard let row = try engine.store.read({ db in try db.base(named: name, in: parent, root: root) }) else {
+                // New on this way: it is a candidate of its parent's listing. Its own listing may come in a later batch.
+                if batch.local[current] == nil, let entry = try? files.entry(at: current), entry.kind == .directory {
+                    batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
+                    batch.listed.insert(current.parent)
+                }
+                continue
+            }
+            parent = row.id
+            if row.kind == .folder, batch.base[row.id] == nil, let entry = try? files.entry(at: current),
+                entry.kind == .directory, entry.stamp.isSameFile(as: row.stamp)
+            {
+                addBase(row, at: current, to: &batch)
+                batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
+            }
+        }
+    }
+
+    /// Adds new or changed entries, read and hashed, together with what of the base they may have been before.
+    private mutating func add(
+        _ entries: ArraySlice<DirectoryEntry>, in directory: RelativePath, to batch: inout ScanBatch,
+        outcome: inout ScanOutcome
+    ) throws {
+        var settled: [RelativePath] = []
+        for entry in entries {
+            let path = directory.appending(entry.name)
+            if entry.kind != .file {
+                batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
+                let byInode = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
+                try addOrigins(
+                    byInode.filter { $0.kind == .folder && $0.stamp.isSameFile(as: entry.stamp) }, to: &batch)
+            } else if try isSettled(entry, at: path, outcome: &outcome) {
+                settled.append(path)
+            } else {
+                troubled.insert(engine.display(path, root))
+                hold(path, in: &batch)
+            }
+        }
+        for (path, result) in zip(settled, ContentHasher.hashAll(settled, files)) {
+            switch result {
+            case .hashed(let hash, let stamp): try add(path, hash: hash, stamp: stamp, to: &batch)
+            case .failed(let error):
+                hold(path, in: &batch)
+                if error.code == .changedWhileReading {
+                    outcome.again(at: now + engine.settings.settleMilliseconds)
+                    engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
+                } else if error.code != .absent {
+                    troubled.insert(engine.display(path, root))
+                    try reportUnreadable(path, error)
+                }
+            }
+        }
+    }
+
+    private mutating func add(
+        _ path: RelativePath, hash: Digest32, stamp: FileStamp, to batch: inout ScanBatch
+    ) throws {
+        try engine.clearProblem("unreadable", path: engine.display(path, root))
+        if stamp.size == 0, try isCutToNothing(path, stamp: stamp, batch: batch) {
+            troubled.insert(engine.display(path, root))
+            hold(path, in: &batch)
+            return
+        }
+        batch.local[path] = LocalEntry(path: path, kind: .file, stamp: stamp, contentHash: hash)
+        batch.hashed.append((stamp, hash))
+    }
+
+    func reportUnreadable(_ path: RelativePath, _ error: FileError) throws {
+        try engine.report(
+            "unreadable", path: engine.display(path, root),
+            "'\(engine.display(path, root))' cannot be read: \(error.reason).",
+            "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
+    }
+
+    /// A photo that was cut to zero bytes is pushed only when the user confirms: it is what a power cut leaves behind.
+    private func isCutToNothing(_ path: RelativePath, stamp: FileStamp, batch: ScanBatch) throws -> Bool {
+        guard let row = batch.base.values.first(where: { $0.path == path && $0.kind == .file }),
+            row.stamp.size > 0
+        else { return false }
+        let key = "confirmedEmpty:\(row.id)"
+        if try engine.store.read({ db in try db.meta(key) }) != nil { return false }
+        try engine.report(
+            "emptied", path: engine.display(path, root),
+            "'\(engine.display(path, root))' was cut to zero bytes; that is not passed on.",
+            "Run 'shoebox restore' on it to get the former content back, or delete the file if it should go.")
+        return true
+    }
+
+    /// Leaves what stands at a path out of the plan: it is neither changed nor gone.
+    private mutating func hold(_ path: RelativePath, in batch: inout ScanBatch) {
+        for (id, entry) in batch.base where entry.path == path { batch.base[id] = nil }
+        batch.local[path] = nil
+    }
+
+    /// Adds base entries that an entry may come from: with the proof that they are gone, or still there.
+    private func addOrigins(_ rows: [BaseRow], to batch: inout ScanBatch) throws {
+        for row in rows where batch.base[row.id] == nil && !row.isParked {
+            guard
+                let parentPath = try engine.store.read({ db in
+                    try db.basePath(of: row.parent, top: [engine.top(root)])
+                })
+            else { continue }
+            let path = parentPath.appending(row.name)
+            guard batch.local[path] == nil else { continue }
+            let entry: DirectoryEntry?
+            do { entry = try files.entry(at: path) } catch {
+                // A file stands where one of its folders was.
+                guard error.code == .unexpectedKind else { continue }
+                entry = nil
+            }
+            if let entry, (entry.kind == .directory) == (row.kind == .folder) {
+                // Still there and the same: it can be copied from, and is not moved. Changed: it speaks for itself later.
+                guard entry.kind == (row.kind == .file ? .file : .directory), entry.stamp.isUnchanged(from: row.stamp)
+                else { continue }
+                batch.local[path] = LocalEntry(path: path, kind: row.kind, stamp: entry.stamp)
+            } else {
+                batch.listed.insert(parentPath)
+            }
+            addBase(row, at: path, to: &batch)
+            try addAncestors(of: parentPath, to: &batch)
+        }
+    }
+
+    /// Whether a file has been left alone for long enough, and nobody has it open for writing.
+    private func isSettled(_ entry: DirectoryEntry, at path: RelativePath, outcome: inout ScanOutcome) throws -> Bool {
+        let settle = engine.settings.settleMilliseconds
+        let key = Engine.WatchedPath(root: root, path: path)
+        let wall = Int64(clamping: engine.world.nowMilliseconds())
+        let age = wall - entry.stamp.modifiedNanoseconds / 1_000_000
+        let known = engine.unsettled[key]
+        let isOld = age > Int64(settle) && age < 315_360_000_000 * 10
+        let isQuiet: Bool =
+            if let known, known.stamp == entry.stamp { now >= known.since + settle } else {
+                // Long untouched by its own account: nobody is in the middle of writing it.
+                known == nil && isOld
+            }
+        if settle == 0 || (isQuiet && !files.hasWriter(path)) {
+            // What is in no record is looked at each time: with a modification time to come, the wait would begin again.
+            if isOld { engine.unsettled[key] = nil }
+            return true
+        }
+        if known?.stamp != entry.stamp || isQuiet { engine.unsettled[key] = .init(stamp: entry.stamp, since: now) }
+        outcome.again(at: now + settle)
+        engine.later[.init(root: root, path: path.parent)] = now + settle
+        return false
+    }
+
+    /// Checks that the folder is still the one it was, then turns the plan into history.
+    func commit(_ batch: ScanBatch, outcome: inout ScanOutcome) throws {
+        guard try engine.checkRoot(root) else {
+            outcome.isOffline = true
+            return
+        }
+        let plan = planLocal(
+            base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
+            listed: batch.listed, roots: [engine.top(root): .root])
+        outcome.changes += try engine.take(plan.changes, root: root, author: author)
+    }
+}

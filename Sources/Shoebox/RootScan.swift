@@ -1,0 +1,363 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// One listed directory and what of it differs from the base.
+struct Listing {
+    var path: RelativePath
+    /// The folder that the base shows here; nil for a directory that is new.
+    var id: RecordID?
+    /// New or changed entries.
+    var candidates: [DirectoryEntry] = []
+    /// Entries of the base that are not there.
+    var missing: [BaseRow] = []
+    /// Rows of the base whose entry changed.
+    var changed: [BaseRow] = []
+    /// JSON files that may be sidecars.
+    var sidecars: [DirectoryEntry] = []
+}
+
+/// A directory that was listed and compared with the base, in which something needs a look.
+struct Found {
+    var path: RelativePath
+    var id: RecordID?
+    var result: Result<(DirectoryListing, DirectoryComparison), FileError>
+}
+
+/// What a batch of listings hands to the planner.
+struct ScanBatch {
+    var base: [RecordID: BaseEntry] = [:]
+    var local: [RelativePath: LocalEntry] = [:]
+    var listed: Set<RelativePath> = []
+    /// Files that were read, to look for where they come from.
+    var hashed: [(stamp: FileStamp, hash: Digest32)] = []
+}
+
+/// One pass over a watched folder.
+struct RootScan {
+    let engine: Engine
+    let root: RootKind
+    let author: String
+    let files: any LocalFileSystem
+    let lister: any DirectoryLister
+    let now: UInt64
+    var pending: [Listing] = []
+    var candidateCount = 0
+    /// Base rows that were not found, with the path they had.
+    var gone: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
+    var listedAll: Set<RelativePath> = []
+    var isRecursive = false
+    /// Folders that a file took the place of, with the path they had: what was in them is gone with them.
+    var replacedFolders: [(row: BaseRow, path: RelativePath)] = []
+    /// Paths, as people know them, of which something is still wrong.
+    var troubled: Set<String> = []
+    /// Folders of tag files that were seen, with their zones.
+    var tagFolders: [(folder: RelativePath, zone: ZoneID)] = []
+    var foundSidecars: [(directory: RelativePath, entries: [DirectoryEntry])] = []
+    /// Known folders whose listing was seen whole, and the names in each that a sidecar may have.
+    var listedFolders: Set<RecordID> = []
+    var sidecarNames: [RecordID: Set<FileName>] = [:]
+
+    init(engine: Engine, root: RootKind, author: String) {
+        self.engine = engine
+        self.root = root
+        self.author = author
+        files = engine.files(root)
+        lister = files.makeLister()
+        now = engine.world.uptimeMilliseconds()
+    }
+
+    mutating func run(directories: Set<RelativePath>?, outcome: inout ScanOutcome) throws {
+        var worklist: [(path: RelativePath, id: RecordID?)] = []
+        if let directories {
+            for path in directories { worklist.append(try nearestKnown(path)) }
+        } else {
+            isRecursive = true
+            worklist = [(.root, engine.top(root))]
+        }
+        while !worklist.isEmpty {
+            guard let found = try passQuiet(&worklist) else { continue }
+            try examine(found, worklist: &worklist, outcome: &outcome)
+            if candidateCount >= 512 { try flush(outcome: &outcome) }
+        }
+        try flush(outcome: &outcome)
+        try takeDeletions(outcome: &outcome)
+        for found in tagFolders {
+            outcome.changes += try engine.readTagFiles(in: found.folder, zone: found.zone, root: root, author: author)
+        }
+        try clearTroubles()
+        for found in foundSidecars {
+            outcome.changes += try engine.readSidecars(found.entries, in: found.directory, root: root, author: author)
+        }
+        try engine.forgetLostSidecars(
+            listed: listedFolders, seen: sidecarNames, besides: Set(gone.keys), root: root)
+    }
+
+    /// Takes back the problems of entries that were listed now and are well, or are gone.
+    private func clearTroubles() throws {
+        guard !engine.openProblems.isEmpty else { return }
+        let listed = Set(listedAll.map { engine.display($0, root) })
+        let top = engine.display(.root, root)
+        for code in ["notAFile", "unreadable", "emptied", "sidecarBroken", "sidecarNewer", "folderOffline"] {
+            for key in engine.openProblems where key.hasPrefix("\(code)||\(top)") {
+                let path = String(key.dropFirst(code.utf8.count + 2))
+                guard path == top || path.hasPrefix(top + "/"), !troubled.contains(path) else { continue }
+                let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+                if isRecursive || listed.contains(path) || listed.contains(parent) {
+                    try engine.clearProblem(code, path: path)
+                }
+            }
+        }
+    }
+
+    /// The directory itself if the base knows it and it is there, else the nearest one above. Below a directory that is
+    /// another one than the base knows, nothing is looked at before that itself was.
+    private func nearestKnown(_ path: RelativePath) throws -> (RelativePath, RecordID?) {
+        var found: (path: RelativePath, id: RecordID) = (.root, engine.top(root))
+        for name in path.names {
+            let next = found.path.appending(name)
+            guard
+                let row = try engine.store.read({ db in try db.base(named: name, in: found.id, root: root) }),
+                row.kind == .folder, let entry = try? files.entry(at: next), entry.kind == .directory,
+                entry.stamp.isSameFile(as: row.stamp)
+            else { break }
+            found = (next, row.id)
+        }
+        return found
+    }
+
+    /// How many directories are compared in one read of the database: a read for each would cost more than comparing,
+    /// and a long one keeps the database's log from being emptied.
+    private static var quietMax: Int { 128 }
+
+    /// Lists and compares directories up to the first in which something needs a look, which is returned; nil if there
+    /// is none among so many.
+    private mutating func passQuiet(_ worklist: inout [(path: RelativePath, id: RecordID?)]) throws -> Found? {
+        try engine.store.read { db -> Found? in
+            for _ in 0..<Self.quietMax {
+                guard let next = worklist.popLast() else { return nil }
+                guard !listedAll.contains(next.path) else { continue }
+                let listing: DirectoryListing
+                do throws(FileError) { listing = try lister.list(next.path) } catch {
+                    return Found(path: next.path, id: next.id, result: .failure(error))
+                }
+                listedAll.insert(next.path)
+                if let id = next.id { listedFolders.insert(id) }
+                let comparison =
+                    try next.id.map { try db.compare(listing, with: $0, root: root) }
+                    ?? DirectoryComparison(allOf: listing)
+                guard let folders = quietFolders(of: comparison, listing, in: next.path) else {
+                    return Found(path: next.path, id: next.id, result: .success((listing, comparison)))
+                }
+                guard isRecursive else { continue }
+                lister.announce(folders.map(\.path))
+                worklist += folders
+            }
+            return nil
+        }
+    }
+
+    /// The folders in a directory of which everything else is as the base has it; nil if something needs a look.
+    private func quietFolders(
+        of comparison: DirectoryComparison, _ listing: DirectoryListing, in path: RelativePath
+    ) -> [(path: RelativePath, id: RecordID?)]? {
+        guard comparison.missing.isEmpty else { return nil }
+        var folders: [(path: RelativePath, id: RecordID?)] = []
+        for item in comparison.entries {
+            let entry = listing.entries[item.index]
+            guard entry.kind == .directory, let glance = item.glance, glance.kind == .folder,
+                glance.isSameFile(as: entry.stamp), let name = listing.name(at: item.index),
+                name != OwnPaths.tags.last, !engine.settings.ignore.ignores(path.appending(name), isDirectory: true)
+            else { return nil }
+            folders.append((path.appending(name), glance.folder))
+        }
+        return folders
+    }
+
+    /// Looks at what of a directory is not as the base has it, and puts what needs a closer look aside.
+    private mutating func examine(
+        _ found: Found, worklist: inout [(path: RelativePath, id: RecordID?)], outcome: inout ScanOutcome
+    ) throws {
+        let (path, id) = (found.path, found.id)
+        let listed: DirectoryListing
+        let comparison: DirectoryComparison
+        switch found.result {
+        case .success(let compared): (listed, comparison) = compared
+        case .failure(let error):
+            if error.code == .absent, !path.isRoot { return }
+            troubled.insert(engine.display(path, root))
+            try engine.report(
+                "unreadable", path: engine.display(path, root),
+                "The folder '\(engine.display(path, root))' cannot be read: \(error.reason).",
+                "Nothing in it is taken as deleted. Make it readable; it is looked at again by itself.")
+            return
+        }
+        func row(_ name: FileName, _ glance: BaseGlance?) throws -> BaseRow? {
+            guard glance != nil, let id else { return nil }
+            return try engine.store.read { db in try db.base(named: name, in: id, root: root) }
+        }
+        let before = worklist.count
+        defer { lister.announce(worklist[before...].map(\.path)) }
+        var listing = Listing(path: path, id: id)
+        for item in comparison.entries {
+            guard let name = listed.name(at: item.index) else { continue }
+            let (raw, child) = (listed.entries[item.index], item.glance)
+            let entry = DirectoryEntry(name: name, kind: raw.kind, stamp: raw.stamp)
+            if let id, item.glance == nil, !SidecarName.photos(for: name).isEmpty {
+                sidecarNames[id, default: []].insert(name)
+            }
+            guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory)
+            else { continue }
+            if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {
+                tagFolders.append((path.appending(entry.name), zone))
+                continue
+            }
+            switch entry.kind {
+            case .directory:
+                let entryPath = path.appending(entry.name)
+                if child == nil, entry.name == OwnPaths.tags.last, holdsTagFilesOnly(entryPath) { continue }
+                if let child, child.kind == .folder, child.isSameFile(as: entry.stamp) {
+                    if isRecursive { worklist.append((entryPath, child.folder)) }
+                } else {
+                    let known = try row(entry.name, child)
+                    if let known, try waitsForReplaced(known, by: entry, in: path, outcome: &outcome) { continue }
+                    if let known, known.kind == .folder, try isElsewhere(known, at: entryPath) { continue }
+                    listing.candidates.append(entry)
+                    if let known {
+                        listing.changed.append(known)
+                        if known.id.isZoneRoot, root == .shared, engine.zones[known.id.zone]?.row.isMine == false {
+                            try engine.noteReplaced(known.id.zone)
+                        }
+                    } else if engine.isMountPoint(entryPath, root) {
+                        try engine.noteMountPoint(entryPath, true, root)
+                    }
+                    let moved = try movedFolder(entry, outcome: &outcome)
+                    worklist.append((entryPath, moved ?? child?.folder))
+                }
+            case .file:
+                if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }
+                if child == nil, !SidecarName.photos(for: entry.name).isEmpty {
+                    switch try engine.sidecarStanding(entry, in: path, folder: id, root: root) {
+                    case .unchanged: continue
+                    case .own:
+                        listing.sidecars.append(entry)
+                        continue
+                    case .foreign: break
+                    case .unreadable(let error):
+                        guard error.code != .absent else { continue }
+                        let entryPath = path.appending(entry.name)
+                        troubled.insert(engine.display(entryPath, root))
+                        try reportUnreadable(entryPath, error)
+                        outcome.again(at: now + engine.settings.settleMilliseconds)
+                        engine.later[.init(root: root, path: path)] = now + engine.settings.settleMilliseconds
+                        continue
+                    }
+                }
+                let known = try row(entry.name, child)
+                if let known, try waitsForReplaced(known, by: entry, in: path, outcome: &outcome) { continue }
+                listing.candidates.append(entry)
+                if let known {
+                    listing.changed.append(known)
+                    if known.kind == .folder { replacedFolders.append((known, path.appending(entry.name))) }
+                }
+            case .symbolicLink, .other:
+                // What was known here is neither changed nor deleted: an album may have been moved to another disk.
+                troubled.insert(engine.display(path.appending(entry.name), root))
+                try engine.report(
+                    "notAFile", path: engine.display(path.appending(entry.name), root),
+                    "'\(engine.display(path.appending(entry.name), root))' is a symbolic link or a special file; it is left alone.",
+                    "Put a copy of the file there if it should be shared.")
+            }
+        }
+        for (name, child) in comparison.missing
+        where !engine.settings.ignore.ignores(path.appending(name), isDirectory: child.kind == .folder) {
+            if let known = try row(name, child) { listing.missing.append(known) }
+        }
+        for row in listing.missing { gone[row.id] = (row, path.appending(row.name)) }
+        for entry in listing.sidecars { troubled.insert(engine.display(path.appending(entry.name), root)) }
+        if !listing.sidecars.isEmpty { foundSidecars.append((path, listing.sidecars)) }
+        if !listing.candidates.isEmpty {
+            candidateCount += listing.candidates.count
+            pending.append(listing)
+        }
+    }
+
+    /// Whether a file stands where a folder was, or a folder where a file was, and has not for long. Until it is as sure as
+    /// a deletion that the former is gone, and did not turn up elsewhere, neither is taken.
+    private mutating func waitsForReplaced(
+        _ known: BaseRow, by entry: DirectoryEntry, in directory: RelativePath, outcome: inout ScanOutcome
+    ) throws -> Bool {
+        guard (known.kind == .folder) != (entry.kind == .directory) else {
+            engine.replaced[known.id] = nil
+            return false
+        }
+        let since = engine.replaced[known.id] ?? now
+        engine.replaced[known.id] = since
+        let isForeign = engine.zones[known.id.zone]?.row.isMine == false
+        let wait = isForeign ? engine.settings.foreignDeletionMilliseconds : engine.settings.deletionMilliseconds
+        guard now < since + wait else {
+            if known.kind == .folder {
+                // As many deletions at once as any others.
+                var batch = ScanBatch()
+                try addSubtree(of: known, at: directory.appending(known.name), to: &batch)
+                guard try batch.base.isEmpty || engine.allowsDeletions(of: batch.base.count, root: root) else {
+                    return true
+                }
+            }
+            engine.replaced[known.id] = nil
+            return false
+        }
+        outcome.again(at: since + wait)
+        engine.later[.init(root: root, path: directory)] = since + wait
+        return true
+    }
+
+    /// Whether what stands in a known folder's place is on another disk than the folder was, and has nothing of what was
+    /// in it: something was mounted there, or what was mounted there is not. It is offline, and left alone.
+    private mutating func isElsewhere(_ known: BaseRow, at path: RelativePath) throws -> Bool {
+        let isMount = engine.isMountPoint(path, root)
+        let wasMount = try engine.wasMountPoint(path, root)
+        let children = try engine.store.read { db in try db.baseChildren(of: known.id, root: root) }
+        var isOurs = children.isEmpty
+        if isMount || wasMount, !isOurs {
+            let names: Set<FileName>
+            do { names = Set(try files.list(path).map(\.name)) } catch { names = [] }
+            isOurs = children.contains { names.contains($0.name) }
+        }
+        guard isMount || wasMount, !isOurs else {
+            if isMount != wasMount { try engine.noteMountPoint(path, isMount, root) }
+            return false
+        }
+        troubled.insert(engine.display(path, root))
+        try engine.report(
+            "folderOffline", path: engine.display(path, root),
+            "The folder '\(engine.display(path, root))' is on another disk than it was, and nothing of what was in it is there.",
+            "Mount or unmount what belongs there; nothing is taken as deleted, and it goes on by itself. If what was in it should go, remove the folder itself."
+        )
+        return true
+    }
+
+    /// Whether a directory is what a share that was stopped left of its tags: no files of a person's.
+    private func holdsTagFilesOnly(_ path: RelativePath) -> Bool {
+        guard let entries = try? files.list(path) else { return false }
+        return entries.allSatisfy { entry in
+            guard entry.kind == .file,
+                let bytes = try? files.readAll(path.appending(entry.name), maxBytes: TagFile.bytesMax)
+            else { return false }
+            return TagFile(bytes) != nil
+        }
+    }
+
+    /// The folder of the base that this directory was, if it was renamed or moved here; its content is compared as that.
+    private func movedFolder(_ entry: DirectoryEntry, outcome: inout ScanOutcome) throws -> RecordID? {
+        for row in try engine.store.read({ db in try db.base(inode: entry.stamp.inode, root: root) })
+        where row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) && row.stamp.birthNanoseconds != 0 {
+            return row.id
+        }
+        return nil
+    }
+}
