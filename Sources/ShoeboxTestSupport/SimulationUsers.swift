@@ -188,7 +188,10 @@ final class SimulationUsers: Sendable {
             touch(photo, disk)
             try disk.write(sidecar, bytes: Array("{ oops ".utf8) + (try disk.read(sidecar)))
         case .beginWriting(let folder, let name, let bytes):
-            guard let target = places.child(of: folder, Names.photo(name)) else { return }
+            guard let target = places.child(of: folder, Names.photo(name)),
+                // What was opened under a name is closed by that name: one at a time.
+                !state.withLock({ $0.begun.contains { $0.disk === disk && $0.path == target.description } })
+            else { return }
             let whole = freshBytes(bytes, machine.name)
             let half = whole.count / 2
             try disk.beginWriting(target.description, Array(whole[..<half]))
