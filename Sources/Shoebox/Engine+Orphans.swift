@@ -49,8 +49,8 @@ extension Engine {
             "\(orphanPrefix)\(id.zone).\(id.name)", String(decoding: JSONEncoder().encode(orphan), as: UTF8.self))
     }
 
-    /// Moves the sidecars that are waiting for it to the trash. One that was edited since it was last read stays, and so does
-    /// one beside which a photo is again.
+    /// Moves the sidecars that are waiting for it to the trash. One that was edited since it was last read, and can be
+    /// read, stays, and so does one beside which a photo is again.
     func removeOrphans() throws {
         var over: [String] = []
         for (key, text) in try store.read({ db in try db.metaTexts(prefix: orphanPrefix) }) {
@@ -81,7 +81,7 @@ extension Engine {
         let stamp = FileStamp(
             size: orphan.size, modifiedNanoseconds: orphan.modified, inode: orphan.inode,
             birthNanoseconds: orphan.birth, mode: orphan.mode)
-        guard case .failed(let error) = makeApplier(root).trash(path, expecting: stamp) else { return true }
+        guard case .failed(let error) = trashSidecar(path, expecting: stamp, root: root) else { return true }
         log("the sidecar '\(name)' of a photo that is gone stays for now: \(error)")
         return false
     }

@@ -332,11 +332,26 @@ extension Engine {
             "Make the folder writable, or free some space; it is tried again with the next change.")
     }
 
-    /// Moves a record's sidecar file to the trash, if it is as last seen.
+    /// Moves a record's sidecar file to the trash, if it is as last seen or can't be read.
     @discardableResult
     func removeSidecarFile(of id: RecordID, besides path: RelativePath, root: RootKind) throws -> ApplyOutcome {
         guard let row = try store.read({ db in try db.sidecar(id) }) else { return .done(nil) }
-        return makeApplier(root).trash(path.parent.appending(row.name), expecting: row.stamp, record: id)
+        return trashSidecar(path.parent.appending(row.name), expecting: row.stamp, record: id, root: root)
+    }
+
+    /// Moves the sidecar of a photo that goes, or has gone, to the trash. One that was edited since it was last seen stays,
+    /// to be read; but not one that was broken: nobody will mend it for a photo that is gone.
+    func trashSidecar(
+        _ path: RelativePath, expecting stamp: FileStamp, record: RecordID? = nil, root: RootKind
+    ) -> ApplyOutcome {
+        let applier = makeApplier(root)
+        let outcome = applier.trash(path, expecting: stamp, record: record)
+        guard case .stale = outcome, let entry = try? files(root).entry(at: path), entry.kind == .file,
+            !files(root).hasWriter(path),
+            let bytes = try? files(root).readAll(path, maxBytes: SidecarDocument.bytesMax),
+            case .broken = SidecarDocument.read(bytes, wasOurs: true)
+        else { return outcome }
+        return applier.trash(path, expecting: entry.stamp, record: record)
     }
 
     /// Moves a record's sidecar file along with its photo, if its new place is free. One that was edited since it was

@@ -98,6 +98,25 @@ import Testing
         party.expectShown(["a.jpg": "aaa", "deep": "no folder"])
     }
 
+    @Test func `a broken sidecar goes to the trash with its photo, and keeps nothing from being shown`() throws {
+        let party = try Party(bob: "readWrite")
+        let photo = party.alice.path("Summer/deep/b.jpg")
+        #expect(party.alice.request(.tag(path: photo, titles: ["Lake"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        let broken = "{ oops, half an edit"
+        try party.bob.machine.shared.write("alice/Summer/deep/b.jpg.json", broken)
+        try #require(try party.village.settle())
+        #expect(party.bob.problems.map(\.code) == ["sidecarBroken"])
+        try party.alice.machine.library.delete("Summer/deep")
+        try party.alice.machine.library.write("Summer/deep", "no folder")
+        try #require(try party.village.settleDeletions())
+        party.expectShown(["a.jpg": "aaa", "deep": "no folder"])
+        #expect(party.bob.tree(.shared)["alice/Summer/deep"] == "no folder")
+        #expect(party.bob.machine.shared.tree().contains { $0.key.contains("/trash/") && $0.value == Array(broken.utf8) })
+        #expect(party.bob.problems.isEmpty, "\(party.bob.problems)")
+        #expect(party.bob.isQuiet)
+    }
+
     @Test func `files from the future that nobody may share are looked at once, and not for ever`() throws {
         let party = try Party(bob: "readOnly")
         party.bob.machine.clock.step(milliseconds: 38 * 365 * 86_400_000)
