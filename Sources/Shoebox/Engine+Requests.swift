@@ -231,6 +231,14 @@ extension Engine {
         guard !held.isEmpty else { return Reply(lines: ["No deletions are held back."]) }
         try store.write { db in for root in held { try db.setMetaText(confirmedKey(root), "1") } }
         try clearProblem("massDeletion")
+        // No watcher tells of what is gone for a while: without this, they would wait for the next look at everything.
+        let now = world.uptimeMilliseconds()
+        for root in held {
+            for id in missing.keys where isShown(id, in: root) {
+                guard let path = try store.read({ db in try db.basePath(of: id, top: [top(root)]) }) else { continue }
+                later[.init(root: root, path: path.parent)] = now
+            }
+        }
         return Reply(lines: ["The deletions go on with the next scan."])
     }
 

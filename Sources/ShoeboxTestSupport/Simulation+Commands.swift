@@ -140,7 +140,7 @@ extension Simulation {
         }
     }
 
-    /// What one user made, and one who was shown it deleted, and nobody else ever touched, is gone for everybody.
+    /// What one user made, and one who was shown it and may do so deleted, and nobody else ever touched, is gone for everybody.
     func checkDeleted() {
         guard !bringsBack, !storageWasRestored, !stateWasLost else { return }
         let deleted = ledger.entries.filter { entry in
@@ -148,8 +148,13 @@ extension Simulation {
             let wentWithShare =
                 entry.wentWithFolder
                 && shares.shares.contains { $0.owner == SimulatedMachine.account(of: entry.machine) && !$0.isSelection }
+            let deleter = SimulatedMachine.account(of: entry.deletedOn ?? "")
+            // What somebody may only see is gone for nobody when they delete it.
+            let countsForAll =
+                deleter == SimulatedMachine.account(of: entry.machine)
+                || entry.deletedFrom.allSatisfy { shares.couldAlwaysDelete(deleter, at: $0) }
             return entry.isNewFile && entry.touches == 1 && entry.deletedInStep != nil && entry.root == "library"
-                && !wentWithShare
+                && !wentWithShare && countsForAll
         }
         guard !deleted.isEmpty else { return }
         for machine in world.machines {

@@ -56,7 +56,8 @@ public final class Simulation {
     /// What people did with shares.
     public internal(set) var shares = SimulationShares()
     let users: SimulationUsers
-    private(set) var stepNumber = 0
+    /// From 0; before it, while all is prepared, -1.
+    private(set) var stepNumber = -1
     /// Tags that were given together.
     var pairs: [[String]] = []
     /// Whether somebody asked for something deleted or overwritten to come back.
@@ -73,6 +74,7 @@ public final class Simulation {
         users = SimulationUsers(seed: seed)
         for name in setup.machines { replicas.append(try setup.makeReplica(world.addMachine(name))) }
         try setup.prepare(self)
+        stepNumber = 0
     }
 
     /// Runs a script, heals and checks. Returns what failed; empty if all is well.

@@ -41,6 +41,8 @@ public struct SimulationLedger: Sendable {
         public var deletedInStep: Int?
         /// See `deletedInStep`.
         public var deletedOn: String?
+        /// Where it was on that machine until then, each place with the root before it; empty if that did not happen.
+        public var deletedFrom: Set<String> = []
         /// Whether it went with a whole folder, which may be that of a share: those come back.
         public var wentWithFolder = false
         /// Whether it was given by a command, and not written into a file.
@@ -84,6 +86,7 @@ public struct SimulationLedger: Sendable {
             guard isDeletion, now.isEmpty else { continue }
             entries[number].deletedInStep = step
             entries[number].deletedOn = machine
+            entries[number].deletedFrom = places
             entries[number].wentWithFolder = isOfFolder
         }
     }

@@ -126,6 +126,22 @@ public struct SimulationShares: Sendable {
         }
     }
 
+    /// Whether an account may delete what others made, at a place of its roots (`shared/owner/title/…`), and could all the
+    /// time: it was never given less by anybody, and by nobody but the owner. Who may not deletes for itself alone, and
+    /// has it back.
+    func couldAlwaysDelete(_ account: String, at place: String) -> Bool {
+        let prefix = "shared/"
+        guard place.hasPrefix(prefix), let path = RelativePath(String(place.dropFirst(prefix.count))),
+            let share = share(at: path)
+        else { return false }
+        let own = events.filter { $0.share == share.title && $0.account == account }
+        return !own.isEmpty
+            && own.allSatisfy { event in
+                (event.deed == .granted(.readWrite) || event.deed == .granted(.admin))
+                    && SimulatedMachine.account(of: event.machine) == share.owner
+            }
+    }
+
     /// Whether an account had been removed from all shares that it ever was in, each time by one machine, before that
     /// machine wrote something, and has no share of its own: it must not see it.
     func wasOut(_ account: String, before step: Int, by machine: String) -> Bool {

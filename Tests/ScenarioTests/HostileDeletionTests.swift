@@ -116,6 +116,22 @@ import Testing
         #expect(alice.problems.isEmpty, "\(alice.problems)")
     }
 
+    /// A daemon looks only where its watcher has seen something, and has looked there already.
+    @Test func `deletions that were confirmed go on at once, not with the next look at everything`() throws {
+        let village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        for number in 0..<130 { try alice.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        try #require(try village.settle())
+        for number in 0..<120 { try alice.machine.library.delete("Album/\(number).jpg") }
+        try village.pass(8)
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        try alice.round(.directories([:]))
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        #expect(alice.request(.confirmDeletions).code == 0)
+        #expect(try alice.round(.directories([:])).taken == 120)
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+    }
+
     @Test(arguments: [3, 40])
     func `many deletions one after the other wait for a word like many at once`(atATime: Int) throws {
         var village = try Village(labels: ["alice"])
