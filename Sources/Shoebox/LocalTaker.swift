@@ -213,6 +213,7 @@ struct LocalTaker {
             aftermath.owesCopies = true
             return
         }
+        try giveUpCopies(of: id)
         // What only a twin said is this photo's from now on, as the bytes are no longer the twin's.
         try engine.inherit(from: row.twins, id, writer: &writer)
         let type = try db.record(id)?.type ?? .file
@@ -255,7 +256,7 @@ struct LocalTaker {
             try db.markDirty(id)
             return
         }
-        if row.kind == .file { try db.refuseUnpublishedContent(of: id) }
+        if row.kind == .file { try giveUpUnpublished(id) }
         try deleteRecord(id, context: row.vector)
         for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
         if row.kind == .file {
@@ -266,13 +267,31 @@ struct LocalTaker {
         try db.removeSidecar(id)
     }
 
+    /// Gives up edits of a file whose bytes went with it before they were published.
+    private func giveUpUnpublished(_ id: RecordID) throws {
+        try giveUpCopies(of: id)
+        try db.refuseUnpublishedContent(of: id)
+    }
+
+    /// Gives up the conflict copies that were to keep edits of a file's bytes, where these went before they were published:
+    /// nobody has them, and the copies would wait for them for ever.
+    private func giveUpCopies(of id: RecordID) throws {
+        guard let state = try db.state(of: id) else { return }
+        for birth in conflictCopies(of: state, authorLabel: { _ in "" }) {
+            guard let asset = birth.fields[.content]?.asset, asset.location == nil,
+                try db.base(contentHash: asset.contentHash).allSatisfy({ $0.id == id })
+            else { continue }
+            try db.refuseUnpublished(RecordID(zone: id.zone, name: birth.record))
+        }
+    }
+
     /// Forgets what the folder of a zone showed, as it is gone as a whole. Bytes that were nowhere else went with it.
     private mutating func forgetShown(of zone: ZoneID) throws {
         for row in try db.base(in: zone) where row.root == root {
             if row.kind == .file {
                 // An edit whose bytes went with the folder, and were never published, gives way to the content before it;
                 // what has none is gone.
-                try db.refuseUnpublishedContent(of: row.id)
+                try giveUpUnpublished(row.id)
                 if let record = try db.record(row.id), record.isLive, !record.isLocated {
                     try deleteRecord(row.id, context: row.vector)
                 }

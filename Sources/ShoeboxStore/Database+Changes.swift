@@ -290,6 +290,20 @@ extension Database {
         if isChanged { try refresh(id.name, in: id.zone, after: nil) }
     }
 
+    /// Gives up a record of which nothing was published: its changes stay in the history, and count no more.
+    public func refuseUnpublished(_ id: RecordID) throws {
+        let known = try changes(of: id.name, in: id.zone)
+        guard !known.isEmpty else { return }
+        let pending =
+            try Int.fetchOne(
+                cachedStatement(sql: "SELECT COUNT(*) FROM change WHERE zone = ? AND record = ? AND state = 0"),
+                arguments: [id.zone.data, id.name.data]) ?? 0
+        guard pending == known.count else { return }
+        try cachedStatement(sql: "UPDATE change SET state = 2 WHERE zone = ? AND record = ? AND state = 0")
+            .execute(arguments: [id.zone.data, id.name.data])
+        try refresh(id.name, in: id.zone, after: nil)
+    }
+
     /// Gives up a zone's changes that were not pushed: they stay in the history, and count no more.
     public func refusePending(in zone: ZoneID) throws {
         let records = try Data.fetchAll(

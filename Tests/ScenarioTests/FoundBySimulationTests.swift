@@ -70,6 +70,34 @@ import Testing
             "\(party.alice.tree(.library))")
     }
 
+    @Test(arguments: [true, false])
+    func `no conflict copy waits for an edit whose bytes went before they were published`(isDeleted: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        try party.alice.machine.library.write("Summer/a.jpg", "an edit that nobody else has seen")
+        for _ in 0..<3 {
+            try party.alice.engine.round(.all, reachesContainer: false)
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "bob's edit")
+        for _ in 0..<3 {
+            try party.bob.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        if isDeleted {
+            try party.alice.machine.library.delete("Summer/a.jpg")
+        } else {
+            try party.alice.machine.library.write("Summer/a.jpg", "alice's second thought")
+        }
+        #expect(try party.village.settleDeletions())
+        if isDeleted {
+            party.expectShown(["a.jpg": "bob's edit", "deep/b.jpg": "bbb"])
+        } else {
+            #expect(Set(party.carol.tree(.shared).values) == ["bbb", "bob's edit", "alice's second thought"])
+            #expect(Set(party.alice.tree(.library).values) == ["bbb", "ccc", "bob's edit", "alice's second thought"])
+        }
+        #expect(party.alice.isQuiet && party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
     /// Bob made a folder of a photo's name, and was told afterwards that he may only read.
     @Test func `a photo comes back to its place when a folder of its name has gone from there`() {
         let script = SimulationScript(
@@ -112,7 +140,8 @@ import Testing
         try #require(try party.village.settleDeletions())
         party.expectShown(["a.jpg": "aaa", "deep": "no folder"])
         #expect(party.bob.tree(.shared)["alice/Summer/deep"] == "no folder")
-        #expect(party.bob.machine.shared.tree().contains { $0.key.contains("/trash/") && $0.value == Array(broken.utf8) })
+        #expect(
+            party.bob.machine.shared.tree().contains { $0.key.contains("/trash/") && $0.value == Array(broken.utf8) })
         #expect(party.bob.problems.isEmpty, "\(party.bob.problems)")
         #expect(party.bob.isQuiet)
     }
