@@ -27,6 +27,30 @@ extension Engine {
         try store.write { db in try db.clearProblems(code: code, path: path, zone: zone) }
     }
 
+    /// What is said of the container's files of a zone, for as long as the zone is followed.
+    private static var exchangeCodes: Set<String> {
+        [
+            "zoneUnwritable", "zoneUnreadable", "headUnreadable", "headDamaged", "segmentDamaged", "segmentMissing",
+            "controlRefused", "controlDamaged", "forked", "cutShort", "snapshotDiffers", "snapshotRefused", "stranger",
+        ]
+    }
+
+    /// Takes back what a zone's state says is not so any more. The state is stored first and the problem taken back after
+    /// it, and the process may have died in between; and a share that was left, or has ended, is not read again, so that
+    /// nothing else would take back what was wrong with its files.
+    func clearOutdatedProblems() throws {
+        for key in openProblems {
+            let parts = key.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 3, let zone = ZoneID(hex: parts[1]).flatMap({ zones[$0] }) else { continue }
+            let isOver = zone.row.state == .left || zone.row.state == .ended
+            guard
+                parts[0] == "leaveOffered"
+                    ? zone.row.state != .leaveOffered : isOver && Self.exchangeCodes.contains(parts[0])
+            else { continue }
+            try clearProblem(parts[0], path: parts[2].isEmpty ? nil : parts[2], zone: zone.id)
+        }
+    }
+
     /// Forgets what was only to be known, after a week.
     func clearOldInformation() throws {
         guard openProblems.contains(where: { key in Problem.informationCodes.contains { key.hasPrefix("\($0)|") } })

@@ -32,6 +32,8 @@ public final class Engine {
     var missing: [RecordID: UInt64] = [:]
     /// Entries in whose place something of another kind stands, and since when (uptime).
     var replaced: [RecordID: UInt64] = [:]
+    /// Files that came from the place of another one that can't be judged yet, since when (uptime).
+    var displaced: [WatchedPath: UInt64] = [:]
     /// Deletions that were taken in the last minutes, by when (uptime) and how many.
     var recentDeletions: [RootKind: [(uptime: UInt64, count: Int)]] = [:]
     /// Watched folders whose deletions are being taken because a person has confirmed them.

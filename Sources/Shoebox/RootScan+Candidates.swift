@@ -23,8 +23,8 @@ extension RootScan {
         guard !pending.isEmpty else { return }
         var batch = ScanBatch()
         for listing in pending {
+            guard try addAncestors(of: listing.path, to: &batch, outcome: &outcome) else { continue }
             batch.listed.insert(listing.path)
-            try addAncestors(of: listing.path, to: &batch)
             for row in listing.changed { addBase(row, at: listing.path.appending(row.name), to: &batch) }
             for (row, path) in replacedFolders where path.parent == listing.path {
                 try addSubtree(of: row, at: path, to: &batch)
@@ -35,19 +35,7 @@ extension RootScan {
                 rest = rest.dropFirst(Self.hashedAtOnce)
             }
         }
-        // One read for all: where each of them may come from.
-        let hashed = batch.hashed
-        let origins: [BaseRow] = try engine.store.read { db in
-            var rows: [BaseRow] = []
-            for (stamp, hash) in hashed {
-                rows += try db.base(inode: stamp.inode, root: root).filter {
-                    $0.kind == .file && $0.stamp.isSameFile(as: stamp)
-                }
-                rows += try db.base(contentHash: hash).filter { $0.root == root }
-            }
-            return rows
-        }
-        try addOrigins(origins, to: &batch)
+        try addOrigins(to: &batch, outcome: &outcome)
         try commit(batch, outcome: &outcome)
     }
 
@@ -55,34 +43,57 @@ extension RootScan {
         batch.base[row.id] = BaseEntry(
             id: row.id, parent: row.parent, path: path, kind: row.kind, stamp: row.stamp,
             contentHash: row.contentHash, twins: row.twins)
+        if row.kind == .file { batch.known.insert(path) }
     }
 
-    /// The folders on the way to a directory, so that the planner knows what lies in what.
-    func addAncestors(of path: RelativePath, to batch: inout ScanBatch) throws {
+    /// The folders on the way to a directory, so that the planner knows what lies in what; false if one of them can't be
+    /// looked at, and then nothing below it is to be planned: it is looked at again.
+    mutating func addAncestors(
+        of path: RelativePath, to batch: inout ScanBatch, outcome: inout ScanOutcome
+    ) throws -> Bool {
         var parent = engine.top(root)
         var current = RelativePath.root
         for name in path.names {
             current = current.appending(name)
-            guard let row = try engine.store.read({ db in try db.base(named: name, in: parent, root: root) }) else {
-                // New on this way: it is a candidate of its parent's listing. Its own listing may come in a later batch.
-                if batch.local[current] == nil, let entry = try? files.entry(at: current), entry.kind == .directory {
-                    batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
-                    batch.listed.insert(current.parent)
+            let row = try engine.store.read { db in try db.base(named: name, in: parent, root: root) }
+            if let row { parent = row.id }
+            let isKnown =
+                if let row { row.kind != .folder || batch.base[row.id] != nil } else { batch.local[current] != nil }
+            guard !isKnown else { continue }
+            let entry: DirectoryEntry?
+            do { entry = try files.entry(at: current) } catch {
+                guard error.isAbsence else {
+                    try putOff(current, error, lookingAt: path, outcome: &outcome)
+                    return false
                 }
+                entry = nil
+            }
+            guard let entry, entry.kind == .directory, row.map({ entry.stamp.isSameFile(as: $0.stamp) }) ?? true else {
                 continue
             }
-            parent = row.id
-            if row.kind == .folder, batch.base[row.id] == nil, let entry = try? files.entry(at: current),
-                entry.kind == .directory, entry.stamp.isSameFile(as: row.stamp)
-            {
-                addBase(row, at: current, to: &batch)
-                batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
-            }
+            if let row { addBase(row, at: current, to: &batch) }
+            batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
+            // New on this way: it is a candidate of its parent's listing. Its own listing may come in a later batch.
+            if row == nil { batch.listed.insert(current.parent) }
         }
+        return true
+    }
+
+    /// Notes that a folder can't be looked at, and looks at a directory in it again soon.
+    mutating func putOff(
+        _ folder: RelativePath, _ error: FileError, lookingAt path: RelativePath, outcome: inout ScanOutcome
+    ) throws {
+        troubled.insert(engine.display(folder, root))
+        try engine.report(
+            "unreadable", path: engine.display(folder, root),
+            "The folder '\(engine.display(folder, root))' cannot be read: \(error.reason).",
+            "Nothing in it is taken as deleted. Make it readable; it is looked at again by itself.")
+        outcome.again(at: now + engine.settings.settleMilliseconds)
+        engine.later[.init(root: root, path: path)] = now + engine.settings.settleMilliseconds
     }
 
     /// Adds new or changed entries, read and hashed, together with what of the base they may have been before.
-    private mutating func add(
+    mutating func add(
         _ entries: ArraySlice<DirectoryEntry>, in directory: RelativePath, to batch: inout ScanBatch,
         outcome: inout ScanOutcome
     ) throws {
@@ -92,8 +103,9 @@ extension RootScan {
             if entry.kind != .file {
                 batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
                 let byInode = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
-                try addOrigins(
-                    byInode.filter { $0.kind == .folder && $0.stamp.isSameFile(as: entry.stamp) }, to: &batch)
+                for row in byInode where row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) {
+                    try addOrigin(row, to: &batch, outcome: &outcome)
+                }
             } else if try isSettled(entry, at: path, outcome: &outcome) {
                 settled.append(path)
             } else {
@@ -127,7 +139,7 @@ extension RootScan {
             return
         }
         batch.local[path] = LocalEntry(path: path, kind: .file, stamp: stamp, contentHash: hash)
-        batch.hashed.append((stamp, hash))
+        batch.hashed.append((path, stamp, hash))
     }
 
     func reportUnreadable(_ path: RelativePath, _ error: FileError) throws {
@@ -152,38 +164,10 @@ extension RootScan {
     }
 
     /// Leaves what stands at a path out of the plan: it is neither changed nor gone.
-    private mutating func hold(_ path: RelativePath, in batch: inout ScanBatch) {
+    func hold(_ path: RelativePath, in batch: inout ScanBatch) {
         for (id, entry) in batch.base where entry.path == path { batch.base[id] = nil }
         batch.local[path] = nil
-    }
-
-    /// Adds base entries that an entry may come from: with the proof that they are gone, or still there.
-    private func addOrigins(_ rows: [BaseRow], to batch: inout ScanBatch) throws {
-        for row in rows where batch.base[row.id] == nil && !row.isParked {
-            guard
-                let parentPath = try engine.store.read({ db in
-                    try db.basePath(of: row.parent, top: [engine.top(root)])
-                })
-            else { continue }
-            let path = parentPath.appending(row.name)
-            guard batch.local[path] == nil else { continue }
-            let entry: DirectoryEntry?
-            do { entry = try files.entry(at: path) } catch {
-                // A file stands where one of its folders was.
-                guard error.code == .unexpectedKind else { continue }
-                entry = nil
-            }
-            if let entry, (entry.kind == .directory) == (row.kind == .folder) {
-                // Still there and the same: it can be copied from, and is not moved. Changed: it speaks for itself later.
-                guard entry.kind == (row.kind == .file ? .file : .directory), entry.stamp.isUnchanged(from: row.stamp)
-                else { continue }
-                batch.local[path] = LocalEntry(path: path, kind: row.kind, stamp: entry.stamp)
-            } else {
-                batch.listed.insert(parentPath)
-            }
-            addBase(row, at: path, to: &batch)
-            try addAncestors(of: parentPath, to: &batch)
-        }
+        batch.held.insert(path)
     }
 
     /// Whether a file has been left alone for long enough, and nobody has it open for writing.

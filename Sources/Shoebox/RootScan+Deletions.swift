@@ -43,9 +43,9 @@ extension RootScan {
                 engine.later[.init(root: root, path: item.path.parent)] = due
                 continue
             }
+            guard try addAncestors(of: item.path.parent, to: &batch, outcome: &outcome) else { continue }
             addBase(item.row, at: item.path, to: &batch)
             batch.listed.insert(item.path.parent)
-            try addAncestors(of: item.path.parent, to: &batch)
             if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
         }
         if isRecursive, moved.isEmpty { try engine.endMassDeletion(root) }

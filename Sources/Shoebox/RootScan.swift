@@ -34,7 +34,11 @@ struct ScanBatch {
     var local: [RelativePath: LocalEntry] = [:]
     var listed: Set<RelativePath> = []
     /// Files that were read, to look for where they come from.
-    var hashed: [(stamp: FileStamp, hash: Digest32)] = []
+    var hashed: [(path: RelativePath, stamp: FileStamp, hash: Digest32)] = []
+    /// Paths at which the base has a file.
+    var known: Set<RelativePath> = []
+    /// Paths that are left out, as what stands there can't be judged yet.
+    var held: Set<RelativePath> = []
 }
 
 /// One pass over a watched folder.
@@ -74,7 +78,7 @@ struct RootScan {
     mutating func run(directories: Set<RelativePath>?, outcome: inout ScanOutcome) throws {
         var worklist: [(path: RelativePath, id: RecordID?)] = []
         if let directories {
-            for path in directories { worklist.append(try nearestKnown(path)) }
+            for path in directories { worklist.append(try nearestKnown(path, outcome: &outcome)) }
         } else {
             isRecursive = true
             worklist = [(.root, engine.top(root))]
@@ -116,15 +120,22 @@ struct RootScan {
 
     /// The directory itself if the base knows it and it is there, else the nearest one above. Below a directory that is
     /// another one than the base knows, nothing is looked at before that itself was.
-    private func nearestKnown(_ path: RelativePath) throws -> (RelativePath, RecordID?) {
+    private mutating func nearestKnown(
+        _ path: RelativePath, outcome: inout ScanOutcome
+    ) throws -> (RelativePath, RecordID?) {
         var found: (path: RelativePath, id: RecordID) = (.root, engine.top(root))
         for name in path.names {
             let next = found.path.appending(name)
             guard
                 let row = try engine.store.read({ db in try db.base(named: name, in: found.id, root: root) }),
-                row.kind == .folder, let entry = try? files.entry(at: next), entry.kind == .directory,
-                entry.stamp.isSameFile(as: row.stamp)
+                row.kind == .folder
             else { break }
+            let entry: DirectoryEntry?
+            do { entry = try files.entry(at: next) } catch {
+                if !error.isAbsence { try putOff(next, error, lookingAt: path, outcome: &outcome) }
+                break
+            }
+            guard let entry, entry.kind == .directory, entry.stamp.isSameFile(as: row.stamp) else { break }
             found = (next, row.id)
         }
         return found

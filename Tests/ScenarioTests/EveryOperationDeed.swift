@@ -15,15 +15,18 @@ enum Deed: String, CaseIterable {
     case importing, mirroring, firstMirror, overwriting, overwritten, renaming, renamed, moving, deleting, deleted
     case deletingTheirs, deletedTheirs, droppingTheirs, swapping, conflict, readOnlyEdit
     // What is said of photos.
-    case sidecar, sidecarSeen, tag, tagRename, tagDelete, rate, caption, resolve
+    case sidecar, sidecarSeen, tag, untag, tagRename, tagDelete, tagRenameOwn, tagDeleteOwn, rate, caption, resolve
     // Shares and people.
     case share, shareAdd, shareRemove, shareTitle, invite, accept, joinByLink, joined, publish, demote, demoted
     case revoke, revoked, leave, leaveKeeping, stop, ended, endedKeeping, restoreShare
-    case transfer, takeOver, handedOver
+    case transfer, takeOver, handedOver, declineTransfer, withdrawTransfer
+    case acceptInvited, acceptAll, decline, makeLink, renewLink, unpublish, ask, admit, refuse, verifyAccount
     // What brings back, and what goes for good.
     case restoreTrash, restoreVersion, restoreContent, undo, emptyTrash, confirmDeletions, rejectDeletions
     // What keeps the container and the state whole.
-    case compact, rebuild, repair, recreate, retire, retired
+    case compact, rebuild, repair, recreate, retire, retired, retireLost
+    // Devices.
+    case approve, admitKeys, pair
 
     enum Person { case alice, bob, laptop }
 
@@ -32,15 +35,18 @@ enum Deed: String, CaseIterable {
         switch self {
         case .mirroring, .overwritten, .renamed, .deleted, .deletingTheirs, .droppingTheirs, .sidecarSeen, .conflict,
             .readOnlyEdit, .accept, .joinByLink, .demoted, .revoked, .leave, .leaveKeeping, .ended, .endedKeeping,
-            .restoreShare, .takeOver:
+            .restoreShare, .takeOver, .declineTransfer, .acceptInvited, .acceptAll, .decline, .ask:
             .bob
-        case .firstMirror: .laptop
+        case .firstMirror, .pair: .laptop
         default: .alice
         }
     }
 
     /// Whether Alice has a second device.
-    var hasLaptop: Bool { [.firstMirror, .retire, .retired].contains(self) }
+    var hasLaptop: Bool { [.firstMirror, .retire, .retired, .retireLost].contains(self) }
+
+    /// Whether a second device of Alice's waits to be admitted.
+    var hasPendingLaptop: Bool { [.approve, .admitKeys, .pair].contains(self) }
 
     /// How far Bob is in Alice's share before it begins.
     enum Sharing: Int { case none, made, invited, accepted }
@@ -48,14 +54,16 @@ enum Deed: String, CaseIterable {
     var sharing: Sharing {
         switch self {
         case .share: .none
-        case .invite, .joinByLink: .made
-        case .accept: .invited
+        case .invite, .joinByLink, .makeLink, .renewLink, .unpublish, .ask, .admit, .refuse: .made
+        case .accept, .acceptInvited, .acceptAll, .decline: .invited
         default: .accepted
         }
     }
 
     /// What the share lets people do who come by its link.
-    var publicPermission: String { [.joinByLink, .joined].contains(self) ? "readWrite" : "none" }
+    var publicPermission: String {
+        [.joinByLink, .joined, .renewLink, .unpublish].contains(self) ? "readWrite" : "none"
+    }
 
     /// Problems that are there or not by who was first: what was written too late was published, and refused, or not.
     var uncertainProblems: Set<String> { self == .demoted ? ["refused", "demoted"] : [] }

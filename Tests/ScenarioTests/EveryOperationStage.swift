@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import Shoebox
 import ShoeboxCloud
 import ShoeboxLibrary
 import ShoeboxModel
@@ -11,6 +10,8 @@ import ShoeboxWorld
 import Synchronization
 import Testing
 
+@testable import Shoebox
+
 /// Alice and Bob before a deed, to come back to as often as needed.
 final class Stage {
     let deed: Deed
@@ -19,10 +20,16 @@ final class Stage {
     let bob: Replica
     private(set) var laptop: Replica?
     private(set) var link = ""
-    private var zone = ""
+    private(set) var zone = ""
     private var before: SimulatedWorld.Snapshot
     private var states: [(store: Store, identity: Identity)] = []
-    private var undone: Int64 = 0
+    /// The transaction of the history that is to be undone.
+    private(set) var undone: Int64 = 0
+    /// Where a device that is to be admitted runs, and what it keeps outside of its folders.
+    private(set) var pendingMachine: SimulatedMachine?
+    private var pendingState: TemporaryState?
+    /// Its keys, and the code it waits under, where it waits already.
+    private(set) var pending: PendingDevice?
 
     init(_ deed: Deed) throws {
         self.deed = deed
@@ -43,6 +50,7 @@ final class Stage {
             try must(bob.request(.accept(link: link)))
             try rest()
         }
+        if deed.hasPendingLaptop { pendingMachine = village.world.addMachine("laptop") }
         if deed.hasLaptop {
             let replica = try village.addDevice(of: alice, name: "laptop")
             laptop = replica
@@ -53,13 +61,21 @@ final class Stage {
         states = try village.replicas.map { (try $0.store.backup(), $0.identity) }
     }
 
-    /// The one on whose machine something goes wrong.
-    var victim: Replica {
+    /// The one on whose machine something goes wrong; nil for a device that is not set up yet.
+    var victim: Replica? {
         switch deed.victim {
         case .alice: alice
         case .bob: bob
-        case .laptop: laptop ?? alice
+        case .laptop: laptop
         }
+    }
+
+    /// The machine on which something goes wrong.
+    var victimMachine: SimulatedMachine { victim?.machine ?? pendingMachine ?? alice.machine }
+
+    /// A new process after a death.
+    func restartVictim() throws {
+        if let victim { try victim.restart() } else { victimMachine.restart() }
     }
 
     /// What has happened to whom the deed is about.
@@ -101,6 +117,35 @@ final class Stage {
             try others.delete("alice/Summer")
             try rounds(of: bob, 3, after: 40_000)
             return
+        case .tagRenameOwn, .tagDeleteOwn:
+            try must(alice.request(.tag(path: alice.path("Private/c.jpg"), titles: ["own"], isMember: true)))
+            try rest()
+        case .swapping:
+            // It goes where its photo goes.
+            try must(caption("of a"))
+            try rest()
+        case .ask, .admit, .refuse:
+            let made = alice.request(
+                .makeLink(share: "Summer", permission: "readWrite", expiresMilliseconds: 0, count: 0, asks: true))
+            try must(made)
+            link = try #require(made.values["link"])
+            try rest()
+            guard deed != .ask else { return }
+            try #require(bob.request(.ask(link: link)).code == ExitCode.reported)
+            try rest()
+        case .renewLink, .unpublish:
+            try must(bob.request(.accept(link: link)))
+            try rest()
+        case .declineTransfer, .withdrawTransfer:
+            try must(alice.request(.transfer(share: "Summer", account: "bob", stays: "readWrite")))
+            try rest()
+        case .approve, .admitKeys:
+            let world = try #require(pendingMachine).world
+            let fresh = try PendingDevice(
+                label: "laptop", accountLabel: "alice", code: PairingCode(randomBytes: world.randomBytes),
+                randomBytes: world.randomBytes)
+            pending = fresh
+            if deed == .approve { try ask(fresh) }
         case .takeOver, .handedOver:
             try must(alice.request(.transfer(share: "Summer", account: "bob", stays: "readWrite")))
             try rest()
@@ -166,6 +211,12 @@ final class Stage {
         try rounds(of: alice, 3, after: 2_000)
     }
 
+    private func ask(_ device: PendingDevice) throws {
+        let world = try #require(pendingMachine).world
+        try Pairing(try #require(device.code), mount: world.mount).ask(
+            device, nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+    }
+
     private func rounds(of replica: Replica, _ count: Int, after milliseconds: UInt64) throws {
         for _ in 0..<count {
             try replica.round()
@@ -177,7 +228,7 @@ final class Stage {
 
     private func rest() throws { try #require(try settle(), "\(deed) can't begin") }
 
-    private func share() -> Reply {
+    func share() -> Reply {
         let reply = alice.request(
             .shareCreate(
                 paths: [alice.path("Summer")], title: "Summer", publicPermission: deed.publicPermission, isSealed: true,
@@ -187,17 +238,23 @@ final class Stage {
         return reply
     }
 
-    private func invite() -> Reply {
+    func invite() -> Reply {
         alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readWrite"))
     }
 
-    private func caption(_ text: String) -> Reply {
+    func caption(_ text: String) -> Reply {
         alice.request(.caption(path: alice.path("Summer/a.jpg"), text: text))
     }
 
     /// Everybody and everything as before the deed.
     func reset() throws {
         village.world.restore(before)
+        if deed.hasPendingLaptop {
+            village.replicas.removeAll { $0.machine === pendingMachine }
+            laptop = nil
+            pendingState = try TemporaryState()
+            pendingMachine?.restart()
+        }
         for (replica, state) in zip(village.replicas, states) {
             let faults = replica.machine.faults
             let flag = TransactionFault()
@@ -246,82 +303,14 @@ final class Stage {
         return nil
     }
 
-    /// Gives the command of a deed, again if need be.
-    func command() -> Reply? {
-        let photo = alice.path("Summer/a.jpg")
-        switch deed {
-        case .share: return share()
-        case .shareAdd: return alice.request(.shareAdd(share: "Summer", paths: [alice.path("Private/c.jpg")]))
-        case .shareRemove: return alice.request(.shareRemove(share: "Summer", paths: [photo]))
-        case .shareTitle: return alice.request(.shareTitle(share: zone, title: "Sommer"))
-        case .invite: return invite()
-        case .accept, .joinByLink: return bob.request(.accept(link: link))
-        case .publish:
-            return alice.request(.setPublic(share: "Summer", permission: "readOnly", renews: false, announces: true))
-        case .demote: return alice.request(.permission(share: "Summer", account: "bob", permission: "readOnly"))
-        case .revoke: return alice.request(.uninvite(share: "Summer", accounts: ["bob"]))
-        case .leave: return bob.request(.leave(share: "Summer", keepCopy: false))
-        case .leaveKeeping: return bob.request(.leave(share: "Summer", keepCopy: true))
-        case .stop: return alice.request(.stop(share: "Summer"))
-        case .restoreShare: return bob.request(.restoreShare(share: "Summer"))
-        case .transfer: return alice.request(.transfer(share: "Summer", account: "bob", stays: "readWrite"))
-        case .takeOver: return bob.request(.transferAnswer(share: "Summer", accepts: true))
-        case .tag: return alice.request(.tag(path: photo, titles: ["new", "old"], isMember: true))
-        case .tagRename: return alice.request(.tagRename(title: "old", newTitle: "former", scope: .share("Summer")))
-        case .tagDelete: return alice.request(.tagDelete(title: "old", scope: .share("Summer")))
-        case .rate: return alice.request(.rate(path: photo, value: 4))
-        case .caption: return caption("said")
-        case .resolve: return alice.request(.resolveConflict(path: photo, field: "caption", choice: 1))
-        case .restoreTrash: return alice.request(.restoreTrash(paths: [alice.path("Summer")]))
-        case .restoreVersion: return alice.request(.restoreVersion(path: photo, version: "2"))
-        case .restoreContent: return alice.request(.restoreContent(path: photo))
-        case .undo: return alice.request(.undo(token: undone))
-        case .confirmDeletions: return alice.request(.confirmDeletions)
-        case .rejectDeletions: return alice.request(.rejectDeletions)
-        case .compact: return alice.request(.compact)
-        case .recreate: return alice.request(.recreateContainer)
-        case .retire: return alice.request(.deviceRetire(name: "laptop"))
-        case .repair:
-            // As the command does it: what is left is what it says at the end, and whoever reads that does it again.
-            do {
-                if let request = try alice.engine.verify().repair {
-                    let reply = alice.request(request)
-                    guard reply.code == 0 else { return reply }
-                }
-                let left = try alice.engine.verify()
-                let isWell = left.faults.isEmpty && !left.isOffline
-                return Reply(code: isWell ? ExitCode.done : ExitCode.reported)
-            } catch { return Reply(code: ExitCode.failed, lines: ["\(error)"]) }
-        default: return nil
-        }
-    }
-
-    /// Whether what a command does is done, so that it must not be given again.
-    func isDone() throws -> Bool {
-        func shares(_ replica: Replica) throws -> Int {
-            try replica.store.read { db in try db.zones() }.filter { $0.kind == .share && $0.state == .active }.count
-        }
-        switch deed {
-        case .share, .stop: return try (shares(alice) == 1) == (deed == .share)
-        case .leave, .leaveKeeping: return try shares(bob) == 0
-        case .restoreTrash: return alice.tree(.library)["Summer/deep/b.jpg"] != nil
-        case .restoreVersion: return alice.tree(.library)["Summer/a.jpg"] == "aaa"
-        case .restoreContent: return alice.tree(.library)["Summer/a.jpg"] == "aaa"
-        case .undo, .resolve:
-            let caption = alice.sidecar("Summer/a.jpg", .library)?.fields.caption ?? ""
-            return caption == (deed == .undo ? "" : resolved)
-        default: return false
-        }
-    }
-
     /// The caption that a conflict was decided for, once it was done without anything failing.
     var resolved = ""
 
     /// A few rounds of the one that the deed is about, as far as it lives.
     func rounds() {
         if deed == .emptyTrash { village.world.clock.advance(milliseconds: 40 * 86_400_000) }
-        for number in 0..<6 where !victim.machine.faults.isCrashed {
-            do { try victim.round() } catch { continue }
+        for number in 0..<6 where !victimMachine.faults.isCrashed {
+            do { try victim?.round() } catch { continue }
             // Long enough for what is missing to be taken for deleted.
             village.world.clock.advance(milliseconds: max(deed.waitMilliseconds, number == 2 ? 40_000 : 0))
         }
@@ -330,12 +319,61 @@ final class Stage {
     /// Rounds of everybody until nothing is left to do, and again after devices that are new were looked for, and what is
     /// missing was taken for deleted.
     func settle() throws -> Bool {
+        if deed == .approve || deed == .admitKeys { try admitLaptop() }
         for _ in 0..<2 {
             _ = try pause()
             // What could not be offered again is tried once a minute.
             village.world.clock.advance(milliseconds: [.recreate, .repair].contains(deed) ? 70_000 : 40_000)
         }
         return try pause()
+    }
+
+    // MARK: A device that is to be admitted
+
+    /// What the other device does on its side: `init --join`, and what is typed on the first device in between.
+    func pair() throws {
+        let machine = try #require(pendingMachine)
+        let state = try #require(pendingState).directory
+        var setup = Setup(account: "alice", container: "", library: "", shared: "")
+        var code = ""
+        setup.joins = Setup.Joining(code: nil, waitMilliseconds: 0) { code = $0 }
+        do { _ = try setup.makeIdentity(state, machine.world) } catch {
+            guard !code.isEmpty, !machine.faults.isCrashed else { throw error }
+            _ = alice.request(.deviceApprove(code: code))
+            _ = try setup.makeIdentity(state, machine.world)
+        }
+        try enter(try #require(try state.readIdentity()))
+    }
+
+    /// What the other device does once it was admitted, if it was.
+    private func admitLaptop() throws {
+        guard laptop == nil, let machine = pendingMachine, let pending else { return }
+        let account = alice.identity.account
+        if deed == .approve {
+            let pairing = try Pairing(try #require(pending.code), mount: machine.world.mount)
+            guard try pairing.admittedTo(pending.publicKeys.device) == account else { return }
+        }
+        let directory = AccountDirectory(mount: machine.world.mount)
+        try directory.refresh(account)
+        do {
+            try enter(
+                try pending.admitted(
+                    to: account, statements: directory.statements(of: account), randomBytes: machine.world.randomBytes))
+        } catch { guard (error as? CloudError)?.code == .notYet else { throw error } }
+    }
+
+    /// Sets the device up with its keys.
+    private func enter(_ identity: Identity) throws {
+        guard let machine = pendingMachine else { return }
+        if laptop == nil {
+            let faults = machine.faults
+            laptop = try Replica(
+                machine: machine, label: alice.label, identity: identity,
+                store: try Store(gate: { try faults.pass("store", "write") }))
+        }
+        guard let laptop else { return }
+        try laptop.setUp()
+        if !village.replicas.contains(where: { $0 === laptop }) { village.replicas.append(laptop) }
     }
 
     private func pause() throws -> Bool {
@@ -349,64 +387,19 @@ final class Stage {
         }
         return false
     }
+}
 
-    // MARK: What came of it
+/// A state directory outside of the simulation, gone with this.
+private final class TemporaryState {
+    let directory: StateDirectory
 
-    /// Everything as users see it, once nothing is left to do, and what must not be left over.
-    func outcome() throws -> [String: String] {
-        var result: [String: String] = [:]
-        for replica in village.replicas {
-            let name = replica.machine.name
-            for root in RootKind.allCases {
-                for (path, text) in replica.tree(root) {
-                    let caption = replica.sidecar(path, root)?.fields.caption ?? ""
-                    let rating = replica.sidecar(path, root)?.fields.rating.map { " \($0)" } ?? ""
-                    let tags = replica.sidecar(path, root)?.fields.tags?.sorted().joined(separator: ",") ?? ""
-                    result["\(name) \(root) \(path)"] = "\(text) '\(caption)' \(tags)\(rating)"
-                }
-                let disk = root == .library ? replica.machine.library : replica.machine.shared
-                for path in disk.tree().keys {
-                    if path.contains(".tags/") { result["\(name) \(root) \(path)"] = "" }
-                    if path.hasPrefix(".shoebox/tmp/") { result["\(name) \(root) left over"] = "" }
-                }
-                for path in disk.tree().keys where path.hasSuffix(".json") && !path.contains(".shoebox/") {
-                    result["\(name) \(root) sidecars", default: ""] += "+"
-                }
-            }
-            let problems = Set(replica.problems.map(\.code)).subtracting(deed.uncertainProblems)
-            result["\(name)'s problems"] = problems.sorted().joined(separator: ",")
-            let faults = try replica.engine.verify().faults
-            result["\(name)'s faults"] = Set(faults.map(\.code)).sorted().joined(separator: ",")
-        }
-        // The name of an asset that is taken is tried once, and another one is used.
-        let broken = Set(
-            village.world.storage.violations.filter { $0.rule != .publishedOver || !"\($0.path)".hasPrefix("assets/") }
-                .map { "\($0.rule)" }
-        ).sorted()
-        result["rules of the mount that were broken"] = broken.joined(separator: ",")
-        return result
+    init() throws {
+        directory = StateDirectory(
+            try #require(AbsolutePath(NSTemporaryDirectory() + "shoebox-state-\(UUID().uuidString)")))
+        try directory.make()
     }
 
-    /// The contents that are on anybody's disks, in the trash too.
-    func kept() -> Set<String> {
-        var result: Set<String> = []
-        for replica in village.replicas {
-            for disk in [replica.machine.library, replica.machine.shared] {
-                for (path, bytes) in disk.tree() where !path.hasSuffix(".json") && !path.contains(".tags/") {
-                    result.insert(String(decoding: bytes, as: UTF8.self))
-                }
-            }
-        }
-        return result
-    }
-
-    /// What everybody knows and says, for people who look into a failure.
-    func describe() -> String {
-        village.replicas.map { replica in
-            "\(replica.machine.name): \(replica.problems.map { "\($0.code) \($0.message)" }) quiet: \(replica.isQuiet)\n"
-                + replica.logLines.suffix(12).joined(separator: "\n")
-        }.joined(separator: "\n")
-    }
+    deinit { try? FileManager.default.removeItem(atPath: directory.path.text) }
 }
 
 /// Whether the transaction that was begun is to fail at its end. Used by one thread.

@@ -45,13 +45,13 @@ import Testing
             // Up to what fails it is the very same run: what keys are wrapped with, too.
             try SeededWrapping.run(seed: 1) {
                 try stage.reset()
-                let victim = stage.victim
-                victim.machine.faults.set(mishap.effect, after: number)
+                let machine = stage.victimMachine
+                machine.faults.set(mishap.effect, after: number)
                 let reply = try stage.begin()
                 stage.rounds()
-                let hasDied = victim.machine.faults.isCrashed
-                victim.machine.faults.clear()
-                if hasDied { try victim.restart() }
+                let hasDied = machine.faults.isCrashed
+                machine.faults.clear()
+                if hasDied { try stage.restartVictim() }
                 guard try stage.settle() else {
                     Issue.record("\(comment) does not come to rest: \(stage.describe())")
                     return
@@ -68,6 +68,8 @@ import Testing
         }
         if Self.environment["SHOEBOX_NARRATE"] != nil {
             print(deed, expected.sorted { $0.key < $1.key }, kept.sorted())
+            for operation in operations { print(operation.number, operation.described) }
+            print(stage.describe(lines: 80))
         }
         if Self.isThorough { print("\(deed): \(operations.count) operations, \(cases.count) runs") }
     }
@@ -94,7 +96,7 @@ import Testing
         _ stage: Stage
     ) throws -> (operations: [SimulatedFaults.Operation], outcome: [String: String], kept: Set<String>) {
         try stage.reset()
-        let faults = stage.victim.machine.faults
+        let faults = stage.victimMachine.faults
         let first = faults.operationCount
         if let reply = try stage.begin() { try #require(reply.code == 0, "\(stage.deed): \(reply)") }
         stage.rounds()

@@ -49,6 +49,65 @@ import Testing
         #expect(second.tree(.library) == ["a.jpg": "one"])
     }
 
+    @Test(arguments: [("entry", "Summer"), ("entry", "Private"), ("open", "Summer/a.jpg"), ("open", "Private/b.jpg")])
+    func `photos that swapped names have swapped them, also if one of the two can't be looked at for a while`(
+        call: String, path: String
+    ) throws {
+        let (village, alice, second) = try twoDevices(["Summer/a.jpg": "one", "Private/b.jpg": "two"])
+        _ = alice.request(.caption(path: alice.path("Summer/a.jpg"), text: "of one"))
+        try #require(try village.settle())
+        try alice.machine.library.move(
+            try #require(RelativePath("Summer/a.jpg")), to: try #require(RelativePath("Private/b.jpg")),
+            mode: .exchange)
+        alice.machine.faults.setRule { operation in
+            operation.name == call && operation.path == path ? .fail(.inputOutput) : nil
+        }
+        for _ in 0..<3 {
+            try alice.round()
+            village.world.clock.advance(milliseconds: 2_000)
+        }
+        #expect(alice.problems.map(\.code) == ["unreadable"])
+        alice.machine.faults.setRule(nil)
+        try finish(village, alice, second)
+        #expect(second.tree(.library) == ["Summer/a.jpg": "two", "Private/b.jpg": "one"])
+        #expect(second.sidecar("Private/b.jpg", .library)?.fields.caption == "of one")
+        #expect(second.sidecar("Summer/a.jpg", .library)?.fields.caption == nil)
+    }
+
+    @Test func `photos that seem to have swapped names don't wait for ever for one that can't be read`() throws {
+        let (village, alice, second) = try twoDevices(["a.jpg": "one", "b.jpg": "two"])
+        try alice.machine.library.move(
+            try #require(RelativePath("a.jpg")), to: try #require(RelativePath("b.jpg")), mode: .exchange)
+        alice.machine.faults.setRule { operation in
+            operation.name == "open" && operation.path == "a.jpg" ? .fail(.inputOutput) : nil
+        }
+        try alice.round()
+        #expect(try village.settle())
+        #expect(second.tree(.library)["b.jpg"] == "two")
+        village.world.clock.advance(milliseconds: 40_000)
+        #expect(try village.settle())
+        #expect(second.tree(.library)["b.jpg"] == "one")
+        alice.machine.faults.setRule(nil)
+        try finish(village, alice, second)
+        #expect(second.tree(.library) == ["a.jpg": "two", "b.jpg": "one"])
+    }
+
+    @Test func `a folder that can't be looked at once is looked at again`() throws {
+        let (village, alice, second) = try twoDevices(["Summer/a.jpg": "one"])
+        try alice.machine.library.write("Summer/b.jpg", "two")
+        let summer = try #require(RelativePath("Summer"))
+        alice.machine.faults.setRule { operation in
+            operation.name == "entry" && operation.path == "Summer" ? .fail(.inputOutput) : nil
+        }
+        try alice.round(.directories([.library: [summer]]))
+        alice.machine.faults.setRule(nil)
+        village.world.clock.advance(milliseconds: 2_000)
+        // Nothing else says that something is new there.
+        try alice.round(.directories([:]))
+        try second.round()
+        #expect(second.tree(.library) == ["Summer/a.jpg": "one", "Summer/b.jpg": "two"])
+    }
+
     @Test func `a JSON file from elsewhere takes its name, and the sidecar that was there goes on under its other one`()
         throws
     {

@@ -37,6 +37,34 @@ import Testing
         try party.expectGoesOn()
     }
 
+    @Test func `a share that was brought back is offered to be left no more, whenever the process dies`() throws {
+        let village = try Village(labels: ["alice", "bob"], storesMayDie: true)
+        let (alice, bob) = (village.replicas[0], village.replicas[1])
+        try alice.machine.library.write("Summer/a.jpg", "aaa")
+        try #require(try village.settle())
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Summer")], title: "Summer", publicPermission: "none", isSealed: true))
+        _ = alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readWrite"))
+        _ = bob.request(.accept(link: made.values["link"] ?? ""))
+        for call in 0..<4 {
+            try #require(try village.settle())
+            try bob.machine.shared.delete("alice/Summer")
+            for _ in 0..<3 {
+                try bob.round()
+                village.world.clock.advance(milliseconds: 40_000)
+            }
+            #expect(bob.problems.map(\.code) == ["leaveOffered"])
+            bob.machine.faults.set(.crash, after: call)
+            bob.request(.restoreShare(share: "Summer"))
+            bob.machine.faults.clear()
+            try bob.restart()
+            bob.request(.restoreShare(share: "Summer"))
+            try #require(try village.settle())
+            #expect(bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa"], "died before call \(call)")
+            #expect(bob.problems.isEmpty, "died before call \(call): \(bob.problems)")
+        }
+    }
+
     @Test func `leaving after the folder was deleted leaves`() throws {
         let party = try Party(bob: "readWrite")
         try party.bob.machine.shared.delete("alice/Summer")

@@ -115,6 +115,8 @@ final class Replica {
 struct Village {
     let world: SimulatedWorld
     var replicas: [Replica] = []
+    /// What restores each account, by label.
+    private(set) var recoveryFiles: [String: [UInt8]] = [:]
 
     /// - Parameter storesMayDie: whether the transactions of the local databases count as steps of the machines' faults.
     init(seed: UInt64 = 1, labels: [String], storesMayDie: Bool = false) throws {
@@ -126,9 +128,10 @@ struct Village {
                     mount: machine.world.mount, mode: .group, nowMilliseconds: machine.world.nowMilliseconds(),
                     randomBytes: machine.world.randomBytes)
             }
-            let (identity, _) = try Identity.create(
+            let (identity, recoveryFile) = try Identity.create(
                 label: label, deviceLabel: label, nowMilliseconds: machine.world.nowMilliseconds(),
                 randomBytes: machine.world.randomBytes)
+            recoveryFiles[label] = recoveryFile
             let faults = machine.faults
             let store = storesMayDie ? try Store(gate: { try faults.pass("store", "write") }) : nil
             let replica = try Replica(machine: machine, label: label, identity: identity, store: store)

@@ -4,6 +4,7 @@ import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxStore
 import ShoeboxTestSupport
+import ShoeboxWorld
 import Testing
 
 /// How access ends, who is told what, and what remains with whom.
@@ -114,6 +115,23 @@ import Testing
         #expect(party.bob.request(.accept(link: party.link)).code == 0)
         #expect(try party.village.settle())
         #expect(party.bob.tree(.shared).count == 2)
+    }
+
+    @Test func `what could not be published to a share that has ended is no problem any more`() throws {
+        let party = try Party(bob: "readWrite")
+        let head = "zones/\(party.zone)/heads/"
+        #expect(party.alice.request(.stop(share: "Summer")).code == 0)
+        try party.alice.round()
+        // His own head can't be read just then, by a process that has not read it yet.
+        try party.bob.restart()
+        party.bob.machine.faults.setRule { [bob = party.bob.identity.replica] operation in
+            operation.path.hasPrefix(head) && operation.path.contains("\(bob)") ? .fail(.inputOutput) : nil
+        }
+        try party.bob.round()
+        #expect(party.bob.problems.map(\.code).contains("zoneUnwritable"), "\(party.bob.problems)")
+        party.bob.machine.faults.setRule(nil)
+        try #require(try party.village.settle())
+        #expect(party.bob.problems.map(\.code) == ["ended"], "\(party.bob.problems)")
     }
 
     @Test func `a control that was published by a process which died before noting it is in force all the same`() throws

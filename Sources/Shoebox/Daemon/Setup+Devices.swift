@@ -65,11 +65,7 @@ extension Setup {
         joining.show(code.description)
         let end = world.uptimeMilliseconds() + joining.waitMilliseconds
         while true {
-            if let identity = try admitted(pending, pairing, world) {
-                unlink(state.pendingFile.text)
-                try pairing.remove(.request)
-                return identity
-            }
+            if let identity = try admitted(pending, pairing, world) { return identity }
             guard world.uptimeMilliseconds() < end else {
                 throw RequestError(
                     ExitCode.reported, "No device has approved this one yet. The code is \(code).",
@@ -78,6 +74,17 @@ extension Setup {
             }
             _ = poll(nil, 0, 200)
         }
+    }
+
+    /// Takes away what an admitted device waited with. Only once its identity is stored: until then the keys, for which the
+    /// account has admitted it, are nowhere else.
+    func finishJoining(_ state: StateDirectory, _ world: World) throws {
+        guard let bytes = try LocalFile.read(state.pendingFile, maxBytes: 65_536) else { return }
+        // One that can't be read asks under no code that could be known.
+        if let code = (try? PendingDevice(serialized: bytes))?.code {
+            try Pairing(code, mount: world.mount).remove(.request)
+        }
+        unlink(state.pendingFile.text)
     }
 
     private func admitted(_ pending: PendingDevice, _ pairing: Pairing, _ world: World) throws -> Identity? {

@@ -254,14 +254,15 @@ public struct Setup {
 
     // MARK: Keys
 
-    /// Makes the keys, or takes those of a file; whether a new account was made.
-    private func makeIdentity(_ state: StateDirectory, _ world: World) throws -> Bool {
+    /// Makes the keys, or takes those of a file; whether a new account was made. Done again after a failure, it goes on.
+    func makeIdentity(_ state: StateDirectory, _ world: World) throws -> Bool {
         if let existing = try state.readIdentity() {
             guard existing.label == account else {
                 throw RequestError(
                     ExitCode.failed, "\(state.path) holds the keys of '\(existing.label)', not of '\(account)'.",
                     "Use that name, or write another \"state\" into the configuration.")
             }
+            try finishJoining(state, world)
             return false
         }
         let host = ProcessInfo.processInfo.hostName
@@ -271,6 +272,7 @@ public struct Setup {
         }
         if let joins {
             try state.save(try joined(joins, state, world, deviceLabel: host))
+            try finishJoining(state, world)
             return false
         }
         let made = try Identity.create(

@@ -1,0 +1,126 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+// Where what is new or changed comes from.
+
+extension RootScan {
+    /// Adds what the files that were read may have been before.
+    ///
+    /// Where a file stands at one known path that came from another, and that one has changed as well, the two may have
+    /// swapped places. They are judged together or not at all: each for itself would look like an edit, and what is said
+    /// of the one photo would stay with the other. Where one can't be read yet, the other waits for it.
+    mutating func addOrigins(to batch: inout ScanBatch, outcome: inout ScanOutcome) throws {
+        // By where a file stands: the places that it may come from and that have changed.
+        var sources: [RelativePath: Set<RelativePath>] = [:]
+        var position = 0
+        while position < batch.hashed.count {
+            let hashed = batch.hashed[position...]
+            position = batch.hashed.count
+            // One read for all: where each of them may come from.
+            let origins = try engine.store.read { [root] db in
+                try hashed.map { file in
+                    let byInode = try db.base(inode: file.stamp.inode, root: root).filter {
+                        $0.kind == .file && $0.stamp.isSameFile(as: file.stamp)
+                    }
+                    return (file.path, byInode + (try db.base(contentHash: file.hash).filter { $0.root == root }))
+                }
+            }
+            for (path, rows) in origins {
+                for row in rows {
+                    guard let changed = try addOrigin(row, to: &batch, outcome: &outcome), changed != path,
+                        batch.known.contains(path)
+                    else { continue }
+                    sources[path, default: []].insert(changed)
+                    try readOrigin(row, at: changed, to: &batch, outcome: &outcome)
+                }
+            }
+        }
+        try holdSwaps(sources, in: &batch, outcome: &outcome)
+    }
+
+    /// Adds a base entry that something may come from, with the proof that it is gone, or still there. Returns its path
+    /// where another file stands there than did.
+    @discardableResult
+    mutating func addOrigin(
+        _ row: BaseRow, to batch: inout ScanBatch, outcome: inout ScanOutcome
+    ) throws -> RelativePath? {
+        guard !row.isParked,
+            let parentPath = try engine.store.read({ db in try db.basePath(of: row.parent, top: [engine.top(root)]) })
+        else { return nil }
+        let path = parentPath.appending(row.name)
+        if batch.base[row.id] != nil || batch.local[path] != nil || batch.held.contains(path) {
+            let isSame = batch.local[path]?.stamp.isUnchanged(from: row.stamp) ?? false
+            let isThere = batch.held.contains(path) || batch.local[path]?.kind == .file
+            return row.kind == .file && isThere && !isSame ? path : nil
+        }
+        let entry: DirectoryEntry?
+        do { entry = try files.entry(at: path) } catch {
+            // A file stands where one of its folders was.
+            guard error.isAbsence else { return row.kind == .file ? path : nil }
+            entry = nil
+        }
+        if let entry, (entry.kind == .directory) == (row.kind == .folder) {
+            guard entry.kind == (row.kind == .file ? .file : .directory) else { return nil }
+            // Still there and the same: it can be copied from, and is not moved. Changed: it speaks for itself.
+            guard entry.stamp.isUnchanged(from: row.stamp) else { return row.kind == .file ? path : nil }
+            batch.local[path] = LocalEntry(path: path, kind: row.kind, stamp: entry.stamp)
+        } else {
+            batch.listed.insert(parentPath)
+        }
+        addBase(row, at: path, to: &batch)
+        _ = try addAncestors(of: parentPath, to: &batch, outcome: &outcome)
+        return nil
+    }
+
+    /// Reads a changed file that another one came from, if it was not read yet.
+    private mutating func readOrigin(
+        _ row: BaseRow, at path: RelativePath, to batch: inout ScanBatch, outcome: inout ScanOutcome
+    ) throws {
+        guard batch.local[path] == nil, !batch.held.contains(path) else { return }
+        let entry: DirectoryEntry?
+        do { entry = try files.entry(at: path) } catch { entry = nil }
+        guard let entry, entry.kind == .file,
+            try addAncestors(of: path.parent, to: &batch, outcome: &outcome)
+        else {
+            batch.held.insert(path)
+            return
+        }
+        addBase(row, at: path, to: &batch)
+        try add([entry], in: path.parent, to: &batch, outcome: &outcome)
+    }
+
+    /// Leaves files out of the plan that came from where something stands that can't be judged yet, and those that came
+    /// from where they stand. They don't wait for ever: then they are edits.
+    private mutating func holdSwaps(
+        _ sources: [RelativePath: Set<RelativePath>], in batch: inout ScanBatch, outcome: inout ScanOutcome
+    ) throws {
+        var held: Set<RelativePath> = []
+        var isComplete = false
+        while !isComplete {
+            isComplete = true
+            for (path, places) in sources where !held.contains(path) && !places.isDisjoint(with: batch.held) {
+                let key = Engine.WatchedPath(root: root, path: path)
+                let since = engine.displaced[key] ?? now
+                guard now < since + engine.settings.foreignDeletionMilliseconds else { continue }
+                engine.displaced[key] = since
+                held.insert(path)
+                hold(path, in: &batch)
+                outcome.again(at: now + engine.settings.settleMilliseconds)
+                engine.later[.init(root: root, path: path.parent)] = now + engine.settings.settleMilliseconds
+                isComplete = false
+            }
+        }
+        // Those that are judged now wait anew another time.
+        for path in batch.local.keys where !held.contains(path) {
+            engine.displaced[.init(root: root, path: path)] = nil
+        }
+    }
+}
+
+extension FileError {
+    /// Whether nothing is there, nor can be: one of the folders on the way is none.
+    var isAbsence: Bool { code == .absent || code == .unexpectedKind }
+}
