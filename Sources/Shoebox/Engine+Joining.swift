@@ -290,6 +290,7 @@ extension Engine {
                 try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)")
                 try keepDetails(of: row)
             }
+            try settleCopies()
         }
         try store.write { db in
             guard var row = try db.zone(zone.id) else { return }

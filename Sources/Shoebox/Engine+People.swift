@@ -4,18 +4,29 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 extension Engine {
     /// Makes a zone on the mount and in the local database.
     func makeZone(_ control: Control) throws -> ZoneInfo {
-        let zone = try publishZone(control)
-        try store.write { db in try db.setZone(zone.row) }
+        let (zone, file) = try publishZone(control)
+        try store.write { db in try setPublished(zone, file: file, db) }
         try reloadZones()
         return zone
     }
 
+    /// Stores a zone that was published a moment ago, and its control's file with it: the container may be put back to
+    /// before that at any time, and nobody else has read it yet.
+    func setPublished(_ zone: ZoneInfo, file: [UInt8]?, _ db: Database) throws {
+        try db.setZone(zone.row)
+        guard let file else { return }
+        let version = Position(sequence: zone.row.controlVersion, hash: zone.row.controlHash)
+        try db.keepControl(version, bytes: file, of: zone.id)
+    }
+
     /// Makes a zone on the mount only: until the local database has its row, together with what shall be in it, it is an
-    /// empty folder that nobody knows of.
-    func publishZone(_ control: Control) throws -> ZoneInfo {
+    /// empty folder that nobody knows of. Returns the control's file, too; nil if the mount does not show it yet.
+    func publishZone(_ control: Control) throws -> (zone: ZoneInfo, file: [UInt8]?) {
         _ = try openContainer()
         let (folder, keyring, verified) = try ZoneFolder.create(
             control, identity: identity, mount: world.mount, accounts: directory,
@@ -24,7 +35,8 @@ extension Engine {
             id: folder.zone, kind: control.kind, root: .library, isMine: true,
             keyring: try keyring.column, control: try ControlCoder.encode(verified.control).column,
             controlVersion: verified.version.version, controlHash: verified.version.hash)
-        return ZoneInfo(row: row, control: verified.control, keyring: keyring)
+        let zone = ZoneInfo(row: row, control: verified.control, keyring: keyring)
+        return (zone, try folder.controlBytes(verified.version))
     }
 
     /// Changes who takes part in a zone, as its owner or an admin: reads the newest control, changes it, publishes the result.

@@ -22,6 +22,8 @@ enum PrivateCopyReason: String {
 }
 
 private let owedPrefix = "copyOwed."
+/// Whether copies were made of which a power cut may still take the bytes.
+private let unsettledKey = "copiesUnsettled"
 
 extension Engine {
     private func owedKey(_ id: RecordID) -> String { "\(owedPrefix)\(id.zone).\(id.name)" }
@@ -54,7 +56,10 @@ extension Engine {
             }
             guard try checkRoot(row.root), try checkRoot(.library) else { continue }
             let title = zones[id.zone]?.control.title ?? "share"
-            do { try keepCopyInLibrary(row, folder: "Private copies of \(title)") } catch let error as FileError {
+            do {
+                try keepCopyInLibrary(row, folder: "Private copies of \(title)")
+                try settleCopies()
+            } catch let error as FileError {
                 if error.code != .absent {
                     // Until the copy is made, the edited file stays: nowhere else are its bytes.
                     try reportUncopied(row, error)
@@ -99,8 +104,16 @@ extension Engine {
         )
     }
 
+    /// Makes the copies in the library durable. Before the original gives way, and, after a crash, before the library is
+    /// looked at: nobody else writes them again, and a copy that a power cut emptied would be taken for an edit.
+    func settleCopies() throws {
+        guard try store.read({ db in try db.metaText(unsettledKey) }) != nil else { return }
+        try world.library.synchronize()
+        try store.write { db in try db.setMetaText(unsettledKey, nil) }
+    }
+
     /// Copies a shown file into a folder at the top of the library, under its own name; a former copy of the same
-    /// record there is replaced, into the trash.
+    /// record there is replaced, into the trash. Safe from a power cut after `settleCopies`.
     ///
     /// - Throws: `FileError`, `.offline` if one of the folders is not there.
     func keepCopyInLibrary(_ row: BaseRow, folder: String) throws {
@@ -113,6 +126,7 @@ extension Engine {
         }
         let source = parent.appending(row.name)
         let directory = RelativePath([FileName(safe: folder)])
+        try store.write { db in try db.setMetaText(unsettledKey, "1") }
         if try world.library.entry(at: directory) == nil { try world.library.makeDirectory(directory) }
         let key = "copy:\(row.id)"
         var target = directory.appending(row.name)

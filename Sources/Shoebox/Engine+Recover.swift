@@ -18,6 +18,7 @@ extension Engine {
         try recoverParked(root)
         try recoverMade(root)
         try recoverIntents(root)
+        if root == .library { try settleCopies() }
         let key = "boot.\(root.rawValue)"
         if try store.read({ db in try db.metaText(key) }) != world.bootID {
             try recoverSidecars(root)

@@ -58,13 +58,13 @@ extension Engine {
             control.links[keys.joinKey] = JoinLink(
                 permission: open, agreementKey: isSealed ? keys.agreementKey : [], secret: isSealed ? keys.secret : [])
         }
-        let zone = try publishZone(control)
+        let (zone, file) = try publishZone(control)
         if let keys { try keepLink(keys, of: zone.id) }
         // One transaction for the zone and all that moves there, so that no share without its photos ever shows.
         zones[zone.id] = zone
         let count: Int
         do {
-            count = try store.write { db in try fill(zone, with: rows, title: title, db) }
+            count = try store.write { db in try fill(zone, file: file, with: rows, title: title, db) }
         } catch {
             zones[zone.id] = nil
             throw error
@@ -82,8 +82,10 @@ extension Engine {
     }
 
     /// Stores a new zone and moves what it was made for into it; returns how many changes that were.
-    private func fill(_ zone: ZoneInfo, with rows: [BaseRow], title: String, _ db: Database) throws -> Int {
-        try db.setZone(zone.row)
+    private func fill(
+        _ zone: ZoneInfo, file: [UInt8]?, with rows: [BaseRow], title: String, _ db: Database
+    ) throws -> Int {
+        try setPublished(zone, file: file, db)
         var writer = try HistoryWriter(db, engine: self, author: "cli")
         let placements = try placements(db)
         if rows.count == 1, let row = rows.first, row.kind == .folder {

@@ -96,7 +96,10 @@ extension Simulation {
         for disk in [machine.library, machine.shared] {
             // What users see of a photo; each tag has a file of its own.
             for (path, bytes) in disk.tree(without: ".") where path.hasSuffix(".json") {
-                guard let text = String(validating: bytes, as: UTF8.self) else { continue }
+                // One that breaks off says nothing: a power cut tore it, and somebody copied it before it was written again.
+                guard let text = String(validating: bytes, as: UTF8.self), (try? JSONText.parse(bytes)) != nil else {
+                    continue
+                }
                 for words in pairs {
                     let found = words.filter { text.contains("\"\($0)\"") }
                     guard !found.isEmpty, found.count < words.count else { continue }

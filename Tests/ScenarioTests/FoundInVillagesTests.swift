@@ -1,0 +1,59 @@
+import Shoebox
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxTestSupport
+import Testing
+
+@testable import Shoebox
+
+/// What the simulation of many accounts that share found, as the shortest story that shows it.
+@Suite struct FoundInVillagesTests {
+    @Test func `what is kept of a share that was left is safe from a power cut`() throws {
+        let party = try Party(bob: "readWrite")
+        let path = party.bob.path("alice/Summer/a.jpg", .shared)
+        #expect(party.bob.request(.caption(path: path, text: "words")).code == 0)
+        #expect(party.bob.request(.leave(share: "Summer", keepCopy: true)).code == 0)
+        party.bob.machine.powerCut(.emptyingFiles)
+        try party.bob.restart()
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.library) == ["Kept from Summer/a.jpg": "aaa", "Kept from Summer/b.jpg": "bbb"])
+        #expect(party.bob.sidecar("Kept from Summer/a.jpg", .library)?.fields.caption == "words")
+    }
+
+    @Test func `the private copy of an edit that counts for nobody is safe from a power cut`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "bob's own")
+        let copy = "Private copies of Summer/a.jpg"
+        for _ in 0..<8 where party.bob.tree(.library)[copy] == nil {
+            try party.bob.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        party.bob.machine.powerCut(.emptyingFiles)
+        #expect(party.bob.tree(.library)[copy] == "bob's own")
+    }
+
+    /// No round comes between making the share and the restore: nobody has read it again.
+    @Test func `a share that was made just before the container was put back is there for all`() throws {
+        var village = try Village(labels: ["alice", "bob"])
+        let (alice, bob) = (village.replicas[0], village.replicas[1])
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        try alice.machine.library.write("Summer/a.jpg", "aaa")
+        #expect(try village.settle())
+        let backup = village.world.storage.snapshot()
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Summer")], title: "Summer", publicPermission: "none", isSealed: true))
+        #expect(made.code == 0)
+        village.world.storage.restore(backup)
+        for _ in 0..<3 {
+            try village.pass(4)
+            // Where nothing is to be said, one looks at one's own head now and then only.
+            village.world.clock.advance(milliseconds: 601_000)
+        }
+        #expect(laptop.isQuiet && laptop.tree(.library) == ["Summer/a.jpg": "aaa"], "\(laptop.tree(.library))")
+        #expect(laptop.engine.zones.values.contains { $0.control.title == "Summer" })
+        #expect(alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readOnly")).code == 0)
+        #expect(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        #expect(try village.settle())
+        #expect(bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa"])
+    }
+}
