@@ -4,11 +4,13 @@ import ShoeboxStore
 
 extension Engine {
     /// Gives every content that lost against another a record of its own, where this account may write; the same one on
-    /// every replica. One that was deleted, by whomever, is not made again.
+    /// every replica. One that was deleted, by whomever, is not made again. One that was made before it was known that its
+    /// content was deleted goes again.
     func deriveCopies(of rows: [RecordRow]) throws -> Int {
         var births: [(ZoneID, DerivedBirth)] = []
+        var over: [(id: RecordID, state: RecordState)] = []
         try store.read { db in
-            for row in rows where row.type.hasContent && row.isLive && zones[row.id.zone]?.mayWrite(account) == true {
+            for row in rows where row.type.hasContent && zones[row.id.zone]?.mayWrite(account) == true {
                 guard let state = try db.state(of: row.id), state.fields[.content]?.losers.isEmpty == false else {
                     continue
                 }
@@ -16,15 +18,26 @@ extension Engine {
                 where try db.record(RecordID(zone: row.id.zone, name: birth.record)) == nil {
                     births.append((row.id.zone, birth))
                 }
+                for name in deletedCopies(of: state) {
+                    let id = RecordID(zone: row.id.zone, name: name)
+                    // What somebody has done something with is theirs.
+                    guard let copy = try db.state(of: id), copy.isLive,
+                        try db.changes(of: name, in: id.zone).allSatisfy(\.isDerived)
+                    else { continue }
+                    over.append((id, copy))
+                }
             }
         }
-        guard !births.isEmpty else { return 0 }
+        guard !births.isEmpty || !over.isEmpty else { return 0 }
         return try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "conflict")
             for (zone, birth) in births {
                 try writer.write(
                     RecordID(zone: zone, name: birth.record), type: birth.type, .set(birth.fields), isDerived: true,
                     timestamp: birth.timestamp)
+            }
+            for (id, copy) in over {
+                try writer.write(id, type: copy.type, .delete, context: copy.vector, isDerived: true)
             }
             try writer.finish()
             return writer.count

@@ -169,10 +169,10 @@ extension Engine {
                     stored.change.action = .set(fields)
                     located.append((stored, asset))
                 } else if latest[stored.change.record] == stored.id, stored.change.dot.replica == replica,
-                    try store.read({ db in try db.record(RecordID(zone: zone.id, name: stored.change.record)) })?.isLive
-                        == true
+                    try store.read({ db in try db.state(of: RecordID(zone: zone.id, name: stored.change.record)) })?
+                        .isDeleted == false
                 {
-                    // Of what was deleted nobody needs the bytes.
+                    // Of what was deleted nobody needs the bytes; of what was moved they are needed where it is now.
                     waiting.insert(stored.change.record)
                     continue
                 }

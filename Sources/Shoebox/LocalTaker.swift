@@ -267,10 +267,13 @@ struct LocalTaker {
         try db.removeSidecar(id)
     }
 
-    /// Gives up edits of a file whose bytes went with it before they were published.
+    /// Gives up edits of a file whose bytes went with it before they were published, also those that were made where the
+    /// record lived before it was moved.
     private func giveUpUnpublished(_ id: RecordID) throws {
         try giveUpCopies(of: id)
-        try db.refuseUnpublishedContent(of: id)
+        for zone in engine.zones.keys.sorted() {
+            try db.refuseUnpublishedContent(of: RecordID(zone: zone, name: id.name))
+        }
     }
 
     /// Gives up the conflict copies that were to keep edits of a file's bytes, where these went before they were published:

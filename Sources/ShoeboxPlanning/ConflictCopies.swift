@@ -36,8 +36,11 @@ public func conflictCopies(of state: RecordState, authorLabel: (AccountID) -> St
     guard state.isLive, state.type.hasContent, let name = state.fileName, let content = state.fields[.content] else {
         return []
     }
+    let deleted = deletedLosers(of: state)
     return content.losers.compactMap { loser in
-        guard let asset = loser.value.asset else { return nil }
+        guard let asset = loser.value.asset, !deleted.contains(where: { $0.isSame(as: loser.value) }) else {
+            return nil
+        }
         var fields: [FieldKey: Value] = [
             .content: loser.value,
             .parent: state[.parent] ?? .null,
@@ -52,5 +55,30 @@ public func conflictCopies(of state: RecordState, authorLabel: (AccountID) -> St
         return DerivedBirth(
             record: Derivation.conflictCopy(of: state.name, contentHash: asset.contentHash), type: state.type,
             fields: fields, timestamp: loser.timestamp, author: loser.author)
+    }
+}
+
+/// The copies that may have been made of what lost in the content conflicts of a record, and was deleted by somebody to whom
+/// the record showed just that: of a photo that is deleted here and edited there the edit stays, and what was deleted is
+/// gone.
+public func deletedCopies(of state: RecordState) -> [RecordName] {
+    deletedLosers(of: state).compactMap(\.asset).map {
+        Derivation.conflictCopy(of: state.name, contentHash: $0.contentHash)
+    }
+}
+
+/// The losing contents that each had a deletion by somebody to whom it was the record's content.
+private func deletedLosers(of state: RecordState) -> [Value] {
+    guard let content = state.fields[.content], content.values.count > 1 else { return [] }
+    let all = state.marks.filter { $0.destination == nil }
+    // One that another one repeats may have been folded away.
+    let deletions = all.filter { mark in
+        !all.contains { $0.context != mark.context && $0.context.contains(mark.context) }
+    }
+    let shown = Set(deletions.compactMap { mark in content.values.first { mark.context.contains($0.dot) }?.dot })
+    guard !shown.isEmpty else { return [] }
+    return content.losers.map(\.value).filter { value in
+        // Whoever else wrote the same bytes, unseen by the deleter, wants them.
+        content.values.allSatisfy { !$0.value.isSame(as: value) || shown.contains($0.dot) }
     }
 }

@@ -98,6 +98,38 @@ import Testing
         #expect(party.alice.isQuiet && party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
 
+    /// Alice deletes her edit of a photo, not knowing yet that Bob has edited it, too.
+    @Test(arguments: [false, true])
+    func `of a photo that was deleted here and edited there only the edit stays`(isTouched: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        try party.alice.machine.library.write("Summer/a.jpg", "alice's edit")
+        for _ in 0..<3 {
+            _ = try party.alice.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "bob's edit")
+        for _ in 0..<2 {
+            try party.bob.engine.round(.all, reachesContainer: false)
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        // Bob and Carol meet both edits, and make a copy of the one that lost; Alice has deleted hers meanwhile.
+        try party.alice.machine.library.delete("Summer/a.jpg")
+        for _ in 0..<4 {
+            for replica in [party.bob, party.carol] { _ = try replica.round() }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        let copies = party.carol.tree(.shared).keys.filter { $0.contains("conflict") }
+        #expect(copies.count == 1)
+        let copy = party.carol.path(copies.first ?? "", .shared)
+        if isTouched { #expect(party.carol.request(.caption(path: copy, text: "a fine one")).code == 0) }
+        #expect(try party.village.settleDeletions())
+        let expected: Set = isTouched ? ["bob's edit", "alice's edit", "bbb"] : ["bob's edit", "bbb"]
+        for replica in [party.bob, party.carol] {
+            #expect(Set(replica.tree(.shared).values) == expected, "\(replica.label): \(replica.tree(.shared))")
+        }
+        #expect(Set(party.alice.tree(.library).values) == expected.union(["ccc"]), "\(party.alice.tree(.library))")
+    }
+
     /// Bob made a folder of a photo's name, and was told afterwards that he may only read.
     @Test func `a photo comes back to its place when a folder of its name has gone from there`() {
         let script = SimulationScript(

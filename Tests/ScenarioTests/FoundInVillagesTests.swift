@@ -1,6 +1,8 @@
 import Shoebox
 import ShoeboxLibrary
 import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
 import ShoeboxTestSupport
 import Testing
 
