@@ -1,9 +1,11 @@
 import Shoebox
+import ShoeboxCloud
 import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxTestSupport
+import ShoeboxWorld
 import Testing
 
 @testable import Shoebox
