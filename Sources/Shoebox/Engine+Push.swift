@@ -174,6 +174,7 @@ extension Engine {
                 {
                     // Of what was deleted nobody needs the bytes; of what was moved they are needed where it is now.
                     waiting.insert(stored.change.record)
+                    try noteWithoutBytes(asset.contentHash, of: RecordID(zone: zone.id, name: stored.change.record))
                     continue
                 }
             }
@@ -189,6 +190,29 @@ extension Engine {
             }
         }
         return result
+    }
+
+    /// How long the file of an edit that is to be published may be gone before the edit is given up, milliseconds.
+    private var bytesGoneMilliseconds: UInt64 { 60_000 }
+
+    /// Gives up an edit whose file went before it was published, while something else than a look at its folder found that
+    /// out, such as a folder that was moved here and replaced there: the content before it counts again.
+    private func noteWithoutBytes(_ hash: Digest32, of id: RecordID) throws {
+        let isThere = try trashSources[hash] != nil || store.read { db in try !db.base(contentHash: hash).isEmpty }
+        guard !isThere else {
+            bytesGone[id] = nil
+            return
+        }
+        let now = world.uptimeMilliseconds()
+        let since = bytesGone[id] ?? now
+        bytesGone[id] = since
+        guard now >= since + bytesGoneMilliseconds else { return }
+        bytesGone[id] = nil
+        log("an edit of \(id) is given up: its file went before it was published")
+        try store.write { db in
+            try db.refuseUnpublishedContent(of: id)
+            try db.refuseUnpublished(id)
+        }
     }
 
     static func content(of change: Change) -> AssetReference? {

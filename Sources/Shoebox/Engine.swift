@@ -67,6 +67,8 @@ public final class Engine {
     var ownHeadsWritten: [ZoneID: UInt64] = [:]
     /// Zones in whose directory of own segments this process has looked for some that it does not know.
     var ownChainsChecked: Set<ZoneID> = []
+    /// Records with an edit to be published whose file is nowhere to be seen, since when (uptime).
+    var bytesGone: [RecordID: UInt64] = [:]
     /// Contents that could not be read in the container, by zone, with where they should be: what the own heads ask for.
     var wantedAssets: [ZoneID: [Digest32: String]] = [:]
     /// When the heads of each zone were last read.

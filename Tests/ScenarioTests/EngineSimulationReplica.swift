@@ -58,6 +58,10 @@ final class EngineReplica: SimulatedReplica {
         }
         if let counts, counts != (0, 0, 0) {
             result.append("to push \(counts.0), to show \(counts.1), segments missing \(counts.2)")
+            for zone in replica.engine.zones.keys.sorted() {
+                let waiting = (try? replica.store.read { db in try db.pendingChanges(in: zone, limit: 3) }) ?? []
+                result += waiting.map { "to push in \("\(zone)".prefix(8)): \($0.change)" }
+            }
         }
         guard !result.isEmpty else { return [] }
         return result + replica.logLines.suffix(3) + replica.problems.map { "\($0.code): \($0.message)" }

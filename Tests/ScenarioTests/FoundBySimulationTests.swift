@@ -98,6 +98,21 @@ import Testing
         #expect(party.alice.isQuiet && party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
 
+    /// A folder was moved by another device, and what it lay in was replaced by a file, between an edit and its publishing.
+    @Test func `an edit whose file went unnoticed is given up, and keeps nothing waiting`() {
+        let script = SimulationScript(
+            seed: 20_025,
+            steps: [
+                .fault(machine: 2, .call(after: 17, .crashTorn(keeping: 29))),
+                .user(machine: 2, root: .library, .overwrite(file: 600, .inPlace, bytes: 150)),
+                .user(machine: 0, root: .library, .moveFolder(folder: 1, into: 378, name: 61)),
+                .user(machine: 2, root: .library, .overwrite(file: 575, .inPlace, bytes: 50)), .sync(machine: 2),
+                .fault(machine: 2, .call(after: 49, .crash)), .sync(machine: 2),
+                .user(machine: 2, root: .library, .folderToFile(folder: 714)),
+            ])
+        #expect(EngineRun(script: script, isVillage: false).failures == [])
+    }
+
     /// Alice deletes her edit of a photo, not knowing yet that Bob has edited it, too.
     @Test(arguments: [false, true])
     func `of a photo that was deleted here and edited there only the edit stays`(isTouched: Bool) throws {
