@@ -37,11 +37,15 @@ extension Engine {
         var asideBytes: UInt64 = 0
         // Directories that this very plan made or moved are as they should be, whatever the base says of their paths.
         var placed: Set<RelativePath> = []
+        // Directories that could not be made or moved to where they belong: what goes into them waits, even if they are
+        // there all the same, as the base does not know them.
+        var missing: Set<RelativePath> = []
         // Photos that are gone from where they were, and whose sidecars are not.
         var unfollowed: Set<RecordID> = []
 
         func note(_ operation: FileOperation, _ result: ApplyOutcome) throws {
             let id = operation.record
+            if case .done = result {} else if let path = operation.path, !operation.isRemoval { missing.insert(path) }
             switch result {
             case .done(let stamp):
                 done.append((operation, stamp))
@@ -89,6 +93,13 @@ extension Engine {
             guard !failed.contains(id) else { continue }
             if let path = operation.path, !operation.isRemoval {
                 let parent = path.parent
+                guard
+                    !parent.names.indices.contains(where: { missing.contains(RelativePath(Array(parent.names[...$0]))) }
+                    )
+                else {
+                    failed.insert(id)
+                    continue
+                }
                 let isPlaced = parent.names.indices.contains {
                     placed.contains(RelativePath(Array(parent.names[...$0])))
                 }

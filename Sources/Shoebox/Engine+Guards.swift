@@ -3,6 +3,8 @@ import ShoeboxModel
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 /// What keeps an accident from being taken for a wish: disks that are mounted inside of a watched folder, and words that
 /// were given for deletions that are no more.
 extension Engine {
@@ -38,6 +40,20 @@ extension Engine {
         try clearProblem("massDeletion", path: display(.root, root))
         guard try store.read({ db in try db.metaText(confirmedKey(root)) }) != nil else { return }
         try store.write { db in try db.setMetaText(confirmedKey(root), nil) }
+    }
+
+    /// The deletions that a person confirmed are taken: the word holds for no others.
+    func useConfirmation(_ root: RootKind) throws {
+        guard confirmedNow.contains(root) else { return }
+        if try store.read({ db in try db.metaText(confirmedKey(root)) }) != nil {
+            try store.write { db in try forgetConfirmation(root, db) }
+        }
+        try clearProblem("massDeletion", path: display(.root, root))
+    }
+
+    /// Forgets a person's word, in the transaction that takes what it was given for.
+    func forgetConfirmation(_ root: RootKind, _ db: Database) throws {
+        try db.setMetaText(confirmedKey(root), nil)
     }
 
     /// Where it is kept that the deletions which a folder is waiting with were confirmed.

@@ -15,16 +15,20 @@ extension Engine {
     /// cut took or tore are written again. Everything can be repeated, after a crash in the middle, too.
     func recover(_ root: RootKind) throws {
         guard !recovered.contains(root) else { return }
-        try recoverParked(root)
+        var isWhole = try recoverParked(root)
         try recoverMade(root)
         try recoverIntents(root)
         if root == .library { try settleCopies() }
         let key = "boot.\(root.rawValue)"
         if try store.read({ db in try db.metaText(key) }) != world.bootID {
-            try recoverSidecars(root)
-            try store.write { db in try db.setMetaText(key, world.bootID) }
+            if try recoverSidecars(root) {
+                try store.write { db in try db.setMetaText(key, world.bootID) }
+            } else {
+                isWhole = false
+            }
         }
-        recovered.insert(root)
+        // What could not be looked at just now is put back by the next round.
+        if isWhole { recovered.insert(root) }
     }
 
     private func makingKey(_ id: RecordID) -> String { "making.\(id.zone).\(id.name)" }
@@ -70,8 +74,8 @@ extension Engine {
         }
     }
 
-    /// What lies in the temporary folder, against what the base says does.
-    private func recoverParked(_ root: RootKind) throws {
+    /// What lies in the temporary folder, against what the base says does; false if something is to be tried again.
+    private func recoverParked(_ root: RootKind) throws -> Bool {
         let applier = makeApplier(root)
         let aside = try applier.parkedRecords()
         var strays: Set<RecordID> = []
@@ -98,9 +102,9 @@ extension Engine {
                 try db.markDirty(row.id)
             }
         }
-        for error in applier.recoverTemporaries(keeping: Set(aside.keys).subtracting(strays)) {
-            log("left in the temporary folder: \(error)")
-        }
+        let failures = applier.recoverTemporaries(keeping: Set(aside.keys).subtracting(strays))
+        for error in failures { log("left in the temporary folder: \(error)") }
+        return !failures.contains(where: \.mayPass)
     }
 
     /// Files that were about to be renamed into place when the process died.
@@ -159,7 +163,9 @@ extension Engine {
     }
 
     /// Sidecars as a power cut left them: one that is gone, or holds only the start of what was written, is made again.
-    private func recoverSidecars(_ root: RootKind) throws {
+    /// False if one could not be looked at, and is to be tried again.
+    private func recoverSidecars(_ root: RootKind) throws -> Bool {
+        var isWhole = true
         for row in try store.read({ db in try db.sidecars() }) {
             let found = try store.read { db -> (path: RelativePath, written: [UInt8])? in
                 guard let base = try db.base(row.id), base.root == root, !base.isParked,
@@ -171,10 +177,15 @@ extension Engine {
             }
             guard let found, !row.rev.isEmpty else { continue }
             if let entry = try files(root).entry(at: found.path) {
-                guard !entry.stamp.isUnchanged(from: row.stamp) || entry.stamp.size < found.written.count,
-                    let bytes = try? files(root).readAll(found.path, maxBytes: SidecarDocument.bytesMax),
-                    bytes.count < found.written.count, found.written.starts(with: bytes)
-                else { continue }
+                guard !entry.stamp.isUnchanged(from: row.stamp) || entry.stamp.size < found.written.count else {
+                    continue
+                }
+                let bytes: [UInt8]
+                do { bytes = try files(root).readAll(found.path, maxBytes: SidecarDocument.bytesMax) } catch {
+                    if error.mayPass { isWhole = false }
+                    continue
+                }
+                guard bytes.count < found.written.count, found.written.starts(with: bytes) else { continue }
                 _ = makeApplier(root).trash(found.path, expecting: entry.stamp, record: row.id)
             }
             try store.write { db in
@@ -182,5 +193,6 @@ extension Engine {
                 try db.markDirty(row.id)
             }
         }
+        return isWhole
     }
 }

@@ -246,8 +246,10 @@ extension Engine {
     private var recentMilliseconds: UInt64 { 600_000 }
 
     /// Notes that so many deletions were taken; those that a person confirmed are not held against later ones.
-    func noteDeletions(_ count: Int, root: RootKind) {
-        guard confirmedNow.remove(root) == nil else {
+    func noteDeletions(_ count: Int, root: RootKind) throws {
+        guard !confirmedNow.contains(root) else {
+            try useConfirmation(root)
+            confirmedNow.remove(root)
             recentDeletions[root] = nil
             return
         }
@@ -276,8 +278,6 @@ extension Engine {
             return true
         }
         if try store.read({ db in try db.metaText(confirmedKey(root)) }) != nil {
-            try store.write { db in try db.setMetaText(confirmedKey(root), nil) }
-            try clearProblem("massDeletion", path: display(.root, root))
             confirmedNow.insert(root)
             return true
         }

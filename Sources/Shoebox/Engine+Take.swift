@@ -8,7 +8,11 @@ import class GRDB.Database
 
 extension Engine {
     /// Turns what a user did into history, in one transaction: changes with the base's context, and the base tree.
-    func take(_ changes: [LocalChange], root: RootKind, author: String) throws -> Int {
+    ///
+    /// - Parameter note: what is noted in the same transaction.
+    func take(
+        _ changes: [LocalChange], root: RootKind, author: String, noting note: (Database) throws -> Void = { _ in }
+    ) throws -> Int {
         guard !changes.isEmpty else { return 0 }
         var aftermath = Aftermath()
         var returning: [ZoneInfo] = []
@@ -36,6 +40,7 @@ extension Engine {
             try taker.remember(changes)
             for change in changes { try taker.take(change) }
             try taker.writer.finish()
+            try note(db)
             aftermath = taker.aftermath
             return taker.writer.count
         }

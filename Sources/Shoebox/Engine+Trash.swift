@@ -63,8 +63,15 @@ extension Engine {
     /// Brings back the newest of what was at each path. What was deleted for everybody is alive again for everybody, with
     /// its tags; what is no record any more becomes a new file.
     func restoreFromTrash(_ references: [PathReference]) throws -> Reply {
-        let choices = try trashChoices(references)
+        let (choices, unread) = try trashChoices(references)
+        // What they are is not known, so that it may be one of those that are wanted.
+        var left = unread.map { "what lies at '\($0)': what is noted about it can't be read now" }
         guard !choices.isEmpty else {
+            guard left.isEmpty else {
+                throw RequestError(
+                    ExitCode.failed, "Nothing could be put back: \(left.joined(separator: "; ")).",
+                    "Try again in a while; if it stays, check the disk.")
+            }
             let what = references.compactMap { reference in
                 reference.path.map { "'\(display($0, reference.root))'" }
             }
@@ -75,7 +82,6 @@ extension Engine {
                 "'shoebox trash list' shows what is there.")
         }
         var restored: [String] = []
-        var left: [String] = []
         var revived: [(choice: TrashChoice, id: RecordID, hash: Digest32)] = []
         let photos = Set(choices.map { WatchedPath(root: $0.root, path: $0.path) })
         for choice in choices {
@@ -131,9 +137,11 @@ extension Engine {
             remedy: left.isEmpty ? nil : "Move away what is there, and try again.")
     }
 
-    /// The newest item of each path that is at or below one of those asked for.
-    private func trashChoices(_ references: [PathReference]) throws -> [TrashChoice] {
+    /// The newest item of each path that is at or below one of those asked for, and where those lie of which it can't be
+    /// read now where they were.
+    private func trashChoices(_ references: [PathReference]) throws -> (found: [TrashChoice], unread: [String]) {
         var result: [TrashChoice] = []
+        var unread: [String] = []
         for root in RootKind.allCases {
             let wanted = references.filter { $0.root == root }.compactMap(\.path)
             guard references.isEmpty || !wanted.isEmpty else { continue }
@@ -144,6 +152,7 @@ extension Engine {
             }
             var newest: [RelativePath: TrashItem] = [:]
             for item in try trashItems(root) {
+                if item.isUnread { unread.append(display(item.path, root)) }
                 guard let path = item.originalPath, references.isEmpty || wanted.contains(where: path.isAtOrBelow)
                 else { continue }
                 if let other = newest[path], other.removedMilliseconds > item.removedMilliseconds { continue }
@@ -151,7 +160,7 @@ extension Engine {
             }
             result += newest.sorted { $0.key < $1.key }.map { TrashChoice(root: root, item: $0.value, path: $0.key) }
         }
-        return result
+        return (result, unread)
     }
 
     /// Not with the type of its error: a compiler of today fails on it.

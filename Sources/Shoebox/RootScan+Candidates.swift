@@ -6,6 +6,8 @@ import ShoeboxWorld
 
 import class GRDB.Database
 
+import class GRDB.Database
+
 // What is new or changed: read, hashed, and looked for where it comes from.
 
 extension RootScan {
@@ -83,6 +85,7 @@ extension RootScan {
     mutating func putOff(
         _ folder: RelativePath, _ error: FileError, lookingAt path: RelativePath, outcome: inout ScanOutcome
     ) throws {
+        hasUnseen = true
         troubled.insert(engine.display(folder, root))
         try engine.report(
             "unreadable", path: engine.display(folder, root),
@@ -195,7 +198,11 @@ extension RootScan {
     }
 
     /// Checks that the folder is still the one it was, then turns the plan into history.
-    func commit(_ batch: ScanBatch, outcome: inout ScanOutcome) throws {
+    ///
+    /// - Parameter note: what is noted together with it.
+    func commit(
+        _ batch: ScanBatch, outcome: inout ScanOutcome, noting note: (Database) throws -> Void = { _ in }
+    ) throws {
         guard try engine.checkRoot(root) else {
             outcome.isOffline = true
             return
@@ -203,6 +210,6 @@ extension RootScan {
         let plan = planLocal(
             base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
             listed: batch.listed, roots: [engine.top(root): .root])
-        outcome.changes += try engine.take(plan.changes, root: root, author: author)
+        outcome.changes += try engine.take(plan.changes, root: root, author: author, noting: note)
     }
 }

@@ -27,7 +27,10 @@ extension RootScan {
             if engine.missing[id] == nil { engine.missing[id] = now }
         }
         for (id, since) in engine.missing { newest[id.zone] = max(newest[id.zone] ?? 0, since) }
-        let offered = try engine.offerLeaveOfReplaced(missing: Set(moved.keys), isWhole: isRecursive)
+        // Others' shares lie in the shared folder: of them, a look at the library says nothing.
+        let offered =
+            root == .shared
+            ? try engine.offerLeaveOfReplaced(missing: Set(moved.keys), isWhole: isRecursive && !hasUnseen) : []
         for (id, item) in moved {
             // Once a share may be left, nothing that is missing of it is a deletion.
             guard !offered.contains(id.zone), id.isZoneRoot || engine.zones[id.zone]?.row.state != .leaveOffered else {
@@ -48,12 +51,14 @@ extension RootScan {
             batch.listed.insert(item.path.parent)
             if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
         }
-        if isRecursive, moved.isEmpty { try engine.endMassDeletion(root) }
+        // Where something could not be looked at, it may be what is missing.
+        if isRecursive, !hasUnseen, moved.isEmpty { try engine.endMassDeletion(root) }
         guard !batch.base.isEmpty else { return }
         let count = batch.base.values.filter { batch.local[$0.path] == nil }.count
         guard try engine.allowsDeletions(of: count, root: root) else { return }
-        try commit(batch, outcome: &outcome)
-        if !outcome.isOffline { engine.noteDeletions(count, root: root) }
+        // A person's word holds until what it was given for is taken: the folder may be away just now.
+        try commit(batch, outcome: &outcome, noting: { db in try engine.forgetConfirmation(root, db) })
+        if !outcome.isOffline { try engine.noteDeletions(count, root: root) }
         for id in moved.keys where batch.base[id] != nil { engine.missing[id] = nil }
     }
 

@@ -55,6 +55,8 @@ struct RootScan {
     var gone: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
     var listedAll: Set<RelativePath> = []
     var isRecursive = false
+    /// Whether a directory could not be looked at: what is in it is neither there nor missing.
+    var hasUnseen = false
     /// Folders that a file took the place of, with the path they had: what was in them is gone with them.
     var replacedFolders: [(row: BaseRow, path: RelativePath)] = []
     /// Paths, as people know them, of which something is still wrong.
@@ -200,6 +202,7 @@ struct RootScan {
         case .success(let compared): (listed, comparison) = compared
         case .failure(let error):
             if error.code == .absent, !path.isRoot { return }
+            hasUnseen = true
             troubled.insert(engine.display(path, root))
             try engine.report(
                 "unreadable", path: engine.display(path, root),
@@ -318,6 +321,7 @@ struct RootScan {
                 guard try batch.base.isEmpty || engine.allowsDeletions(of: batch.base.count, root: root) else {
                     return true
                 }
+                try engine.useConfirmation(root)
             }
             engine.replaced[known.id] = nil
             return false

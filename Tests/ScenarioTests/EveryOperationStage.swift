@@ -154,7 +154,10 @@ final class Stage {
                 for _ in 0..<3 { try bob.round() }
             }
             return
-        case .undo: try must(caption("to be undone"))
+        case .undo:
+            try must(caption("to be undone"))
+            // Bob has a sidecar that says it; one that says nothing any more stays with him.
+            try rest()
         case .restoreTrash:
             // What others delete goes to the trash.
             try others.delete("alice/Summer/deep/b.jpg")

@@ -92,6 +92,24 @@ import Testing
         #expect(second.tree(.library) == ["a.jpg": "two", "b.jpg": "one"])
     }
 
+    @Test func `what belongs into a folder that could not be made waits for it, and comes whole`() throws {
+        let (village, alice, second) = try twoDevices(["a.jpg": "one"])
+        try alice.machine.library.write("Summer/deep/b.jpg", "two")
+        for _ in 0..<2 {
+            try alice.round()
+            village.world.clock.advance(milliseconds: 2_000)
+        }
+        #expect(alice.request(.caption(path: alice.path("Summer/deep/b.jpg"), text: "deep")).code == 0)
+        for _ in 0..<2 { try alice.round() }
+        // It was made, and nobody was told.
+        second.machine.faults.set(.failAfter(.inputOutput), next: "makeDirectory")
+        try second.round()
+        #expect(second.logLines.filter { $0.contains("cannot apply") }.count == 1, "\(second.logLines)")
+        try finish(village, alice, second)
+        #expect(second.tree(.library) == ["a.jpg": "one", "Summer/deep/b.jpg": "two"])
+        #expect(second.sidecar("Summer/deep/b.jpg", .library)?.fields.caption == "deep")
+    }
+
     @Test func `a folder that can't be looked at once is looked at again`() throws {
         let (village, alice, second) = try twoDevices(["Summer/a.jpg": "one"])
         try alice.machine.library.write("Summer/b.jpg", "two")

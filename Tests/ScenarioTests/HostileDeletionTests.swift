@@ -85,6 +85,60 @@ import Testing
         party.expectShown()
     }
 
+    @Test
+    func `an empty folder in place of the share's deletes nothing for others, also if it can't be listed at first`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.shared.delete("alice/Summer")
+        try party.bob.machine.shared.makeDirectories(try #require(RelativePath("alice/Summer")))
+        party.bob.machine.faults.setRule { operation in
+            operation.name == "list" && operation.path == "alice/Summer" ? .fail(.inputOutput) : nil
+        }
+        try party.bob.round()
+        party.bob.machine.faults.setRule(nil)
+        try waitOut(party)
+        party.expectShown()
+    }
+
+    @Test(arguments: ["list", "entry", "open"])
+    func `a word for deletions that were held back holds until they are taken, whatever can't be read`(
+        call: String
+    ) throws {
+        let village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        alice.tune = { $0.massDeletionCount = 1 }
+        for number in 0..<8 { try alice.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        try #require(try village.settle())
+        try alice.machine.library.delete("Album")
+        for _ in 0..<3 {
+            try alice.round()
+            village.world.clock.advance(milliseconds: 40_000)
+        }
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        #expect(alice.request(.confirmDeletions).code == 0)
+        // The last call of its name in a round comes when all was decided.
+        let first = alice.machine.faults.operationCount
+        let before = village.world.snapshot()
+        let state = try alice.store.backup()
+        try alice.round()
+        let calls = alice.machine.faults.log.filter { $0.number >= first && $0.name == call && $0.part == "library" }
+        #expect(!calls.isEmpty)
+        for number in calls.map({ $0.number - first }) {
+            village.world.restore(before)
+            try alice.restart(store: try state.backup(), identity: alice.identity)
+            alice.machine.faults.set(.fail(.inputOutput), after: number)
+            for _ in 0..<4 {
+                // A round that fails is followed by another one.
+                do { try alice.round() } catch { continue }
+                village.world.clock.advance(milliseconds: 40_000)
+            }
+            #expect(alice.problems.isEmpty, "\(call) \(number): \(alice.problems)")
+            let left = try alice.store.read { db in try db.baseCount(root: .library) }
+            #expect(left == 0, "\(call) \(number)")
+        }
+    }
+
     @Test func `a deletion in somebody else's share waits, and is taken back by putting the file back`() throws {
         let party = try Party(bob: "readWrite")
         let bytes = try party.bob.machine.shared.read("alice/Summer/a.jpg")

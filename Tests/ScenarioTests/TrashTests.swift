@@ -49,6 +49,24 @@ import Testing
         #expect(party.alice.request(.restoreTrash(paths: [])).code == ExitCode.notFound)
     }
 
+    @Test func `what can't be looked at in the trash is said, and comes back when it is asked for again`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.shared.delete("alice/Summer/deep")
+        try party.village.pass(4)
+        party.village.world.clock.advance(milliseconds: 40_000)
+        try party.village.pass(6)
+        party.alice.machine.faults.setRule { operation in
+            operation.name == "open" && operation.path.contains("/trash/") && operation.path.hasSuffix(".json")
+                ? .fail(.inputOutput) : nil
+        }
+        let refused = party.alice.request(.restoreTrash(paths: [party.alice.path("Summer/deep")]))
+        #expect(refused.code == ExitCode.failed && refused.lines.contains { $0.contains("can't be read now") })
+        party.alice.machine.faults.setRule(nil)
+        #expect(party.alice.request(.restoreTrash(paths: [party.alice.path("Summer/deep")])).code == 0)
+        try #require(try party.village.settle())
+        party.expectShown()
+    }
+
     @Test func `a mass deletion by another device comes back whole`() throws {
         var village = try Village(labels: ["alice"])
         let alice = village.replicas[0]

@@ -1,6 +1,7 @@
 import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
+import ShoeboxTestSupport
 import ShoeboxWorld
 import Synchronization
 import Testing
@@ -229,6 +230,23 @@ struct FileApplierTests {
         }
         #expect(directory.text(of: "a") == "2" && directory.text(of: "b") == "1")
         #expect(leftovers.isEmpty)
+    }
+
+    @Test func `what was put aside stays there until it can be read where it belongs`() throws {
+        let machine = SimulatedWorld(seed: 1).addMachine("a")
+        try machine.library.write("Album/a.jpg", "one")
+        try machine.library.makeDirectories(path(".shoebox"))
+        let files = machine.world.library
+        let applier = FileApplier(
+            files, nowMilliseconds: { 1 }, randomBytes: { Array(repeating: 1, count: $0) },
+            content: { _, _ in throw FileError(code: .absent, operation: "read", path: "") }, recordIntent: { _ in })
+        _ = applier.apply(.park(record, from: path("Album/a.jpg")))
+        #expect(machine.library.tree()["Album/a.jpg"] == nil)
+        machine.faults.set(.fail(.inputOutput), next: "open")
+        #expect(applier.recoverTemporaries().count == 1)
+        #expect(try applier.trashItems().isEmpty)
+        #expect(applier.recoverTemporaries().isEmpty)
+        #expect(machine.library.tree()["Album/a.jpg"] == Array("one".utf8))
     }
 
     @Test func `a crash while a file is parked loses nothing`() throws {

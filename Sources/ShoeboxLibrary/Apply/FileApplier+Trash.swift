@@ -9,10 +9,12 @@ public struct TrashItem: Hashable, Sendable {
     public var originalPath: RelativePath?
     /// The record that it was shown for, if any.
     public var record: RecordID?
-    /// When it was put here, milliseconds since 1970; 0 if that is not known.
+    /// When it was put here, milliseconds since 1970; the start of the day if no more is known.
     public var removedMilliseconds: UInt64
     /// Bytes; 0 for a directory.
     public var size: UInt64
+    /// Whether what is noted about it could not be read just now: where it was is known another time.
+    public var isUnread = false
 }
 
 /// The trash: `.shoebox/trash/<yyyy-mm-dd>/<16 hex digits>-<name>`, and beside each item `<16 hex digits>.json` with
@@ -55,8 +57,18 @@ extension FileApplier {
         _ = try file.finish(mode: 0o644, modifiedNanoseconds: nil, durably: false)
     }
 
-    func readInfo(_ info: RelativePath) -> (path: RelativePath, record: RecordID?, removedMilliseconds: UInt64)? {
-        guard let bytes = try? files.readAll(info, maxBytes: 65_536), let object = try? JSONText.parse(bytes).object,
+    /// What is noted about something in the trash, or put aside; nil if that is gone or damaged.
+    ///
+    /// - Throws: when it can't be read now.
+    func readInfo(
+        _ info: RelativePath
+    ) throws(FileError) -> (path: RelativePath, record: RecordID?, removedMilliseconds: UInt64)? {
+        let bytes: [UInt8]
+        do throws(FileError) { bytes = try files.readAll(info, maxBytes: 65_536) } catch {
+            guard error.isTransient, error.code != .absent else { return nil }
+            throw error
+        }
+        guard let object = try? JSONText.parse(bytes).object,
             object["format"]?.text == Self.format, let hex = object["pathHex"]?.text,
             let pathBytes = decodeHex(hex), let path = RelativePath(bytes: pathBytes), !path.isRoot
         else { return nil }
@@ -72,17 +84,21 @@ extension FileApplier {
     /// Everything in the trash, the oldest day first. Empty where there is no trash yet.
     public func trashItems() throws(FileError) -> [TrashItem] {
         var items: [TrashItem] = []
-        for (_, day) in try trashDays() {
+        for (start, day) in try trashDays() {
             for entry in try files.list(day).sorted(by: { $0.name < $1.name }) {
                 guard let unique = Self.unique(ofItem: entry.name), let infoName = FileName("\(unique).json") else {
                     continue
                 }
-                let info = readInfo(day.appending(infoName))
-                items.append(
-                    TrashItem(
-                        path: day.appending(entry.name), originalPath: info?.path, record: info?.record,
-                        removedMilliseconds: info?.removedMilliseconds ?? 0,
-                        size: entry.kind == .file ? entry.stamp.size : 0))
+                var item = TrashItem(
+                    path: day.appending(entry.name), removedMilliseconds: start,
+                    size: entry.kind == .file ? entry.stamp.size : 0)
+                do throws(FileError) {
+                    if let info = try readInfo(day.appending(infoName)) {
+                        (item.originalPath, item.record) = (info.path, info.record)
+                        item.removedMilliseconds = info.removedMilliseconds
+                    }
+                } catch { item.isUnread = true }
+                items.append(item)
             }
         }
         return items
@@ -211,7 +227,8 @@ extension FileApplier {
             try files.removeFile(path)
         } else if text.hasPrefix("park-"), !text.hasSuffix(".json") {
             let infoPath = OwnPaths.temporary.appending(try ownName(text + ".json"))
-            let info = readInfo(infoPath)
+            // Where it belongs is written there: it stays until that can be read.
+            let info = try readInfo(infoPath)
             let original = info?.path ?? RelativePath([entry.name])
             do throws(FileError) {
                 guard info != nil else { throw FileError(code: .exists, operation: "restore", path: text) }

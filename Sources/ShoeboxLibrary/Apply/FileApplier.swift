@@ -322,7 +322,10 @@ public struct FileApplier {
 
     /// Removes what lies at a place in the trash if it is the file that we wrote; anything else stays there.
     private func discardOwn(_ item: (path: RelativePath, info: RelativePath), _ stamp: FileStamp) {
-        guard let entry = try? files.entry(at: item.path) else { return discard(item.info) }
+        let entry: DirectoryEntry?
+        // What can't be looked at stays, with what is noted about it.
+        do { entry = try files.entry(at: item.path) } catch { return }
+        guard let entry else { return discard(item.info) }
         guard entry.stamp.isUnchanged(from: stamp) else { return }
         discard(item.path)
         discard(item.info)
