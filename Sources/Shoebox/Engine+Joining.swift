@@ -271,13 +271,7 @@ extension Engine {
         if state == .left, !isFollowing { try publishBeforeLeaving(zone) }
         let base = try store.read { db in try db.base(in: zone.id) }
         let unpushed: Set<RecordName> = try store.read { db in
-            // A tag or a rating is a record of its own, and goes with its photo.
-            let pending = try db.pendingChanges(in: zone.id, limit: .max).flatMap { stored -> [RecordName] in
-                guard case .set(let fields) = stored.change.action, let photo = fields[.photo]?.reference else {
-                    return [stored.change.record]
-                }
-                return [stored.change.record, photo]
-            }
+            let pending = try db.pendingChanges(in: zone.id, limit: .max).flatMap { records(of: $0.change) }
             // Of somebody who was put out, also what no device of the owner had taken in.
             return Set(pending + (state == .ended || isFollowing ? try unacknowledged(in: zone, db) : []))
         }

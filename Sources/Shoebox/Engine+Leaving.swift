@@ -12,11 +12,26 @@ extension Engine {
     private func leavingKey(_ zone: ZoneID) -> String { "leaving.\(zone)" }
     private func returningKey(_ zone: ZoneID) -> String { "returning.\(zone)" }
 
-    /// Records with bytes that this replica published and that no device of the owner says it has.
+    /// The records that a change says something of. A tag or a rating is a record of its own, and goes with its photo.
+    func records(of change: Change) -> [RecordName] {
+        guard case .set(let fields) = change.action, let photo = fields[.photo]?.reference else {
+            return [change.record]
+        }
+        return [change.record, photo]
+    }
+
+    /// Records with bytes, words, tags or ratings that this replica published and that no device of the owner says it has.
+    /// Where something lies is no reason to keep it.
     func unacknowledged(in zone: ZoneInfo, _ db: Database) throws -> [RecordName] {
         let heads = (knownHeads[zone.id] ?? [:]).values.filter { $0.account == zone.control.owner }
         let acknowledged = heads.compactMap { $0.vector[replica]?.sequence }.max() ?? 0
-        return try db.publishedContents(in: zone.id, by: replica, after: acknowledged)
+        let places: Set<FieldKey> = [.name, .parent]
+        return try db.publishedChanges(in: zone.id, by: replica, after: acknowledged).flatMap { stored in
+            guard case .set(let fields) = stored.change.action, !places.isSuperset(of: fields.keys) else {
+                return [RecordName]()
+            }
+            return records(of: stored.change)
+        }
     }
 
     /// Notes that the others are to be told of a leave, in the transaction that ends the share here.

@@ -234,7 +234,7 @@ extension Engine {
         // No watcher tells of what is gone for a while: without this, they would wait for the next look at everything.
         let now = world.uptimeMilliseconds()
         for root in held {
-            for id in missing.keys where isShown(id, in: root) {
+            for id in Set(missing.keys).union(replaced.keys) where isShown(id, in: root) {
                 guard let path = try store.read({ db in try db.basePath(of: id, top: [top(root)]) }) else { continue }
                 later[.init(root: root, path: path.parent)] = now
             }

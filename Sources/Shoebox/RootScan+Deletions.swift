@@ -52,7 +52,7 @@ extension RootScan {
             if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
         }
         // Where something could not be looked at, it may be what is missing.
-        if isRecursive, !hasUnseen, moved.isEmpty { try engine.endMassDeletion(root) }
+        if isRecursive, !hasUnseen, !holdsReplaced, moved.isEmpty { try engine.endMassDeletion(root) }
         guard !batch.base.isEmpty else { return }
         let count = batch.base.values.filter { batch.local[$0.path] == nil }.count
         guard try engine.allowsDeletions(of: count, root: root) else { return }

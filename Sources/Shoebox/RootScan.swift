@@ -57,6 +57,8 @@ struct RootScan {
     var isRecursive = false
     /// Whether a directory could not be looked at: what is in it is neither there nor missing.
     var hasUnseen = false
+    /// Whether a file stands where a folder was with more in it than may go without a word of its user.
+    var holdsReplaced = false
     /// Folders that a file took the place of, with the path they had: what was in them is gone with them.
     var replacedFolders: [(row: BaseRow, path: RelativePath)] = []
     /// Paths, as people know them, of which something is still wrong.
@@ -319,6 +321,7 @@ struct RootScan {
                 var batch = ScanBatch()
                 try addSubtree(of: known, at: directory.appending(known.name), to: &batch)
                 guard try batch.base.isEmpty || engine.allowsDeletions(of: batch.base.count, root: root) else {
+                    holdsReplaced = true
                     return true
                 }
                 try engine.useConfirmation(root)

@@ -141,16 +141,13 @@ extension Database {
         for record in records { try refresh(record, in: zone, after: nil) }
     }
 
-    /// The records whose bytes a replica published after a segment, of what counts.
-    public func publishedContents(in zone: ZoneID, by sender: ReplicaID, after sequence: UInt64) throws -> [RecordName]
+    /// The changes that a replica published after a segment, of what counts.
+    public func publishedChanges(in zone: ZoneID, by sender: ReplicaID, after sequence: UInt64) throws -> [StoredChange]
     {
-        let rows = try Row.fetchAll(
+        try Row.fetchAll(
             cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence > ? AND state = 1"),
-            arguments: [zone.data, sender.data, Int64(bitPattern: sequence)])
-        return try rows.map(StoredChange.init).compactMap { stored in
-            guard case .set(let fields) = stored.change.action, fields[.content]?.asset != nil else { return nil }
-            return stored.change.record
-        }
+            arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]
+        ).map(StoredChange.init)
     }
 
     /// Whether a content of a record was published by this replica and is refused.

@@ -60,4 +60,39 @@ import Testing
         #expect(try village.settle())
         #expect(bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa"])
     }
+
+    /// Published, but the owner has read none of it, and never will.
+    @Test func `what one said of a photo when its share had just been stopped is kept with a copy of it`() throws {
+        let party = try Party(bob: "readWrite")
+        #expect(party.alice.request(.stop(share: "Summer")).code == 0)
+        let path = party.bob.path("alice/Summer/a.jpg", .shared)
+        #expect(party.bob.request(.tag(path: path, titles: ["Lake"], isMember: true)).code == 0)
+        let other = party.bob.path("alice/Summer/deep/b.jpg", .shared)
+        #expect(party.bob.request(.caption(path: other, text: "words")).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared) == [:])
+        #expect(party.bob.tree(.library) == ["Kept from Summer/a.jpg": "aaa", "Kept from Summer/b.jpg": "bbb"])
+        #expect(party.bob.sidecar("Kept from Summer/a.jpg", .library)?.fields.tags == ["Lake"])
+        #expect(party.bob.sidecar("Kept from Summer/b.jpg", .library)?.fields.caption == "words")
+    }
+
+    /// Nothing of it counts as missing: another file is where it was.
+    @Test func `a folder that a file replaced goes at once when that was confirmed`() throws {
+        let village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        for number in 0..<130 { try alice.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        try #require(try village.settle())
+        try alice.machine.library.delete("Album")
+        try alice.machine.library.write("Album", "no folder")
+        try village.pass(8)
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        #expect(alice.request(.confirmDeletions).code == 0)
+        for _ in 0..<6 {
+            try alice.round(.directories([:]))
+            village.world.clock.advance(milliseconds: 700)
+        }
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        let known = try alice.store.read { db in try db.baseCount(root: .library) }
+        #expect(known == 1)
+    }
 }
