@@ -37,7 +37,26 @@ final class EngineReplica: SimulatedReplica {
         needsScan = !outcome.offlineRoots.isEmpty
         lastOutcome = outcome
         return outcome.didSomething || outcome.lookAgain != nil || outcome.isContainerOffline
-            || !outcome.offlineRoots.isEmpty || !replica.isQuiet
+            || !outcome.offlineRoots.isEmpty || !replica.isQuiet || isAboutToCarry
+    }
+
+    /// Whether something is missed in the container that only this account publishes again, as it does after two minutes:
+    /// who wrote it takes no part any more.
+    private var isAboutToCarry: Bool {
+        let engine = replica.engine
+        return engine.zones.values.contains { zone in
+            guard zone.row.isMine, zone.row.state == .active, !zone.control.isStopped,
+                let peers = try? replica.store.read({ db in try db.peers(of: zone.id) })
+            else { return false }
+            return peers.contains { peer in
+                guard let account = peer.account, account != zone.control.owner,
+                    zone.control.participants[account]?.takesPart != true,
+                    let carried = try? engine.carried(of: peer.replica, in: zone.id)
+                else { return false }
+                let since = try? replica.store.read { db in try db.metaNumber("lost.\(zone.id).\(peer.replica)") }
+                return (since ?? nil) != nil && carried < peer.applied.sequence
+            }
+        }
     }
 
     var pending: [String] {
