@@ -50,12 +50,14 @@ extension Engine {
     }
 
     /// Moves the sidecars that are waiting for it to the trash. One that was edited since it was last read, and can be
-    /// read, stays, and so does one beside which a photo is again.
+    /// read, stays, and so does one beside which its photo is again. Beside another photo, such as one that swapped names
+    /// with it, it must go: what it says would be taken for that one's.
     func removeOrphans() throws {
         var over: [String] = []
         for (key, text) in try store.read({ db in try db.metaTexts(prefix: orphanPrefix) }) {
             if let orphan = try? JSONDecoder().decode(Orphan.self, from: Data(text.utf8)),
-                let root = RootKind(rawValue: orphan.root), try !remove(orphan, root)
+                let root = RootKind(rawValue: orphan.root),
+                try !remove(orphan, of: key.split(separator: ".").last.flatMap { RecordName(text: $0) }, root)
             {
                 continue
             }
@@ -66,21 +68,27 @@ extension Engine {
     }
 
     /// False if it is to be tried again.
-    private func remove(_ orphan: Orphan, _ root: RootKind) throws -> Bool {
+    private func remove(_ orphan: Orphan, of record: RecordName?, _ root: RootKind) throws -> Bool {
         guard let zone = ZoneID(hex: orphan.parentZone), let parent = RecordName(text: orphan.parent),
             let photo = decodeHex(orphan.photo).flatMap({ FileName(bytes: $0) }),
             let name = decodeHex(orphan.name).flatMap({ FileName(bytes: $0) })
         else { return true }
         guard try checkRoot(root) else { return false }
         let folder = RecordID(zone: zone, name: parent)
-        let path = try store.read { db -> RelativePath? in
-            guard try db.base(named: photo, in: folder, root: root) == nil else { return nil }
-            return try db.basePath(of: folder, top: [top(root)])?.appending(name)
-        }
-        guard let path else { return true }
         let stamp = FileStamp(
             size: orphan.size, modifiedNanoseconds: orphan.modified, inode: orphan.inode,
             birthNanoseconds: orphan.birth, mode: orphan.mode)
+        let path = try store.read { db -> RelativePath? in
+            if let present = try db.base(named: photo, in: folder, root: root) {
+                guard present.id.name != record else { return nil }
+                // Or it is known as that one's by now.
+                if let own = try db.sidecar(present.id), own.name == name, own.stamp.isUnchanged(from: stamp) {
+                    return nil
+                }
+            }
+            return try db.basePath(of: folder, top: [top(root)])?.appending(name)
+        }
+        guard let path else { return true }
         guard case .failed(let error) = trashSidecar(path, expecting: stamp, root: root) else { return true }
         log("the sidecar '\(name)' of a photo that is gone stays for now: \(error)")
         return false

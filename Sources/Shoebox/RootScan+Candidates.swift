@@ -81,7 +81,7 @@ extension RootScan {
         return true
     }
 
-    /// Notes that a folder can't be looked at, and looks at a directory in it again soon.
+    /// Notes that a folder can't be looked at, and looks at a directory in it again after a while.
     mutating func putOff(
         _ folder: RelativePath, _ error: FileError, lookingAt path: RelativePath, outcome: inout ScanOutcome
     ) throws {
@@ -91,8 +91,11 @@ extension RootScan {
             "unreadable", path: engine.display(folder, root),
             "The folder '\(engine.display(folder, root))' cannot be read: \(error.reason).",
             "Nothing in it is taken as deleted. Make it readable; it is looked at again by itself.")
-        outcome.again(at: now + engine.settings.settleMilliseconds)
-        engine.later[.init(root: root, path: path)] = now + engine.settings.settleMilliseconds
+        // When it may be read again, its watcher says so.
+        guard error.mayPass else { return }
+        let pause = max(engine.settings.settleMilliseconds, 10 * engine.settings.deletionMilliseconds)
+        outcome.again(at: now + pause)
+        engine.later[.init(root: root, path: path)] = now + pause
     }
 
     /// Adds new or changed entries, read and hashed, together with what of the base they may have been before.

@@ -108,8 +108,10 @@ extension RootScan {
                 engine.displaced[key] = since
                 held.insert(path)
                 hold(path, in: &batch)
-                outcome.again(at: now + engine.settings.settleMilliseconds)
-                engine.later[.init(root: root, path: path.parent)] = now + engine.settings.settleMilliseconds
+                // Less and less often: each look reads what may be a large file.
+                let pause = max(now - since, engine.settings.settleMilliseconds, engine.settings.deletionMilliseconds)
+                outcome.again(at: now + pause)
+                engine.later[.init(root: root, path: path.parent)] = now + pause
                 isComplete = false
             }
         }
