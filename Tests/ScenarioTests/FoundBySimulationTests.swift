@@ -48,16 +48,10 @@ import Testing
         let party = try Party(bob: "readWrite")
         party.alice.machine.mount.unmount()
         try party.alice.machine.library.write("Summer/a.jpg", "an edit")
-        for _ in 0..<3 {
-            _ = try party.alice.round()
-            party.village.world.clock.advance(milliseconds: 700)
-        }
+        try party.rounds(of: party.alice, 3)
         try party.alice.machine.library.delete("Summer")
         try party.alice.machine.library.write("Summer", "no folder")
-        for _ in 0..<6 {
-            _ = try party.alice.round()
-            party.village.world.clock.advance(milliseconds: 700)
-        }
+        try party.rounds(of: party.alice, 6)
         party.alice.machine.mount.mount()
         #expect(try party.village.settleDeletions())
         for replica in [party.bob, party.carol] {
@@ -74,15 +68,9 @@ import Testing
     func `no conflict copy waits for an edit whose bytes went before they were published`(isDeleted: Bool) throws {
         let party = try Party(bob: "readWrite")
         try party.alice.machine.library.write("Summer/a.jpg", "an edit that nobody else has seen")
-        for _ in 0..<3 {
-            try party.alice.engine.round(.all, reachesContainer: false)
-            party.village.world.clock.advance(milliseconds: 700)
-        }
+        try party.rounds(of: party.alice, 3, reachesContainer: false)
         try party.bob.machine.shared.write("alice/Summer/a.jpg", "bob's edit")
-        for _ in 0..<3 {
-            try party.bob.round()
-            party.village.world.clock.advance(milliseconds: 700)
-        }
+        try party.rounds(of: party.bob, 3)
         if isDeleted {
             try party.alice.machine.library.delete("Summer/a.jpg")
         } else {
@@ -118,15 +106,9 @@ import Testing
     func `of a photo that was deleted here and edited there only the edit stays`(isTouched: Bool) throws {
         let party = try Party(bob: "readWrite")
         try party.alice.machine.library.write("Summer/a.jpg", "alice's edit")
-        for _ in 0..<3 {
-            _ = try party.alice.round()
-            party.village.world.clock.advance(milliseconds: 700)
-        }
+        try party.rounds(of: party.alice, 3)
         try party.bob.machine.shared.write("alice/Summer/a.jpg", "bob's edit")
-        for _ in 0..<2 {
-            try party.bob.engine.round(.all, reachesContainer: false)
-            party.village.world.clock.advance(milliseconds: 700)
-        }
+        try party.rounds(of: party.bob, 2, reachesContainer: false)
         // Bob and Carol meet both edits, and make a copy of the one that lost; Alice has deleted hers meanwhile.
         try party.alice.machine.library.delete("Summer/a.jpg")
         for _ in 0..<4 {
@@ -215,10 +197,7 @@ import Testing
         let party = try Party(bob: "readWrite")
         let backup = party.village.world.storage.snapshot()
         try party.bob.machine.shared.write("alice/Summer/first.jpg", "first")
-        for _ in 0..<3 {
-            try party.bob.round()
-            party.village.world.clock.advance(milliseconds: 700)
-        }
+        try party.rounds(of: party.bob, 3)
         party.village.world.storage.restore(backup)
         // No pause: the own head was looked at a moment ago.
         try party.bob.machine.shared.write("alice/Summer/second.jpg", "second")
@@ -230,10 +209,7 @@ import Testing
         let party = try Party(bob: "readWrite")
         let backup = party.village.world.storage.snapshot()
         try party.bob.machine.shared.write("alice/Summer/first.jpg", "first")
-        for _ in 0..<3 {
-            try party.bob.round()
-            party.village.world.clock.advance(milliseconds: 700)
-        }
+        try party.rounds(of: party.bob, 3)
         party.village.world.storage.restore(backup)
         #expect(party.bob.request(.leave(share: "Summer", keepCopy: true)).code == 0)
         #expect(try party.village.settle())

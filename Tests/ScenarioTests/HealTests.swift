@@ -166,6 +166,18 @@ import Testing
         }
     }
 
+    /// Has the owner's device mend what it finds, which is all, and everybody look again.
+    private func mendAll(_ party: Party, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try party.alice.restart()
+        let report = try party.alice.engine.verify()
+        #expect(
+            !report.faults.isEmpty && report.faults.allSatisfy(\.isMendable), "\(report.faults)",
+            sourceLocation: sourceLocation)
+        let reply = party.alice.request(try #require(report.repair))
+        #expect(reply.code == 0, "\(reply)", sourceLocation: sourceLocation)
+        try party.village.meet()
+    }
+
     @Test(arguments: ["assets/", "zones/ZONE/log/OWN", "zones/ZONE/heads/OWN", "zones/ZONE/control/", "accounts/OWN"])
     func `verify finds what is gone, and repair brings it back`(prefix: String) throws {
         let party = try Party(bob: "readOnly")
@@ -181,12 +193,7 @@ import Testing
         let paths = try party.village.mountFiles(text)
         try #require(!paths.isEmpty)
         for path in paths { storage.rawRemove(path) }
-        try party.alice.restart()
-        let report = try party.alice.engine.verify()
-        #expect(!report.faults.isEmpty && report.faults.allSatisfy(\.isMendable), "\(report.faults)")
-        let reply = party.alice.request(try #require(report.repair))
-        #expect(reply.code == 0, "\(reply)")
-        try party.village.meet()
+        try mendAll(party)
         try #require(try party.village.settle())
         #expect(try party.alice.engine.verify().faults.isEmpty)
         for path in paths where !prefix.contains("heads") && !prefix.contains("assets") {
@@ -215,12 +222,7 @@ import Testing
         try party.carol.restart()
         let seen = try party.carol.engine.verify()
         #expect(!seen.faults.isEmpty && !seen.faults.contains { $0.isMendable }, "\(seen.faults)")
-        try party.alice.restart()
-        let report = try party.alice.engine.verify()
-        #expect(!report.faults.isEmpty && report.faults.allSatisfy(\.isMendable), "\(report.faults)")
-        let reply = party.alice.request(try #require(report.repair))
-        #expect(reply.code == 0, "\(reply)")
-        try party.village.meet()
+        try mendAll(party)
         for (path, bytes) in before where path.hasPrefix(text) && !path.contains("inbox") {
             #expect(storage.tree()[path] == bytes, "\(path)")
         }

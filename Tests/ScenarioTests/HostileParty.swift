@@ -44,6 +44,14 @@ struct Party {
     /// The share as the owner and a participant must both show it.
     static let content = ["a.jpg": "aaa", "deep/b.jpg": "bbb"]
 
+    /// Rounds of one alone, time going on.
+    func rounds(of replica: Replica, _ count: Int, reachesContainer: Bool = true) throws {
+        for _ in 0..<count {
+            _ = try replica.engine.round(.all, reachesContainer: reachesContainer)
+            village.world.clock.advance(milliseconds: 700)
+        }
+    }
+
     /// Checks that the owner and Carol show this in the share, and Alice's other photos as they were.
     func expectShown(
         _ content: [String: String] = Party.content, sourceLocation: SourceLocation = #_sourceLocation
