@@ -335,6 +335,11 @@ extension Engine {
             // What was made by somebody else lies in the shared folder, and stays there, for its owner alone.
             guard zone.row.root == .library else { continue }
             try bringHome(zone)
+            // What was said here of photos that another device had brought home already follows them.
+            let late = try store.read { db in
+                try [RecordType.photoTag, .rating, .comment].flatMap { try db.records(of: $0, in: zone.id) }
+            }
+            _ = try followMoves(late)
             try pushAll()
             try store.write { db in
                 guard var row = try db.zone(zone.id) else { return }

@@ -12,6 +12,28 @@ import Testing
 
 /// What the simulation of many accounts that share found, as the shortest story that shows it.
 @Suite struct FoundInVillagesTests {
+    /// The share is stopped on one device of its owner before the other one's tag has got there.
+    @Test func `a tag that was given on another device while a share was stopped stays with its photo`() throws {
+        var party = try Party(bob: "readWrite")
+        let laptop = try party.village.addDevice(of: party.alice, name: "laptop")
+        try #require(try party.village.settle())
+        try party.village.meet()
+        try #require(try party.village.settle())
+        laptop.machine.mount.unmount()
+        let photo = laptop.path("Summer/a.jpg")
+        #expect(laptop.request(.tag(path: photo, titles: ["Lake"], isMember: true)).code == 0)
+        #expect(laptop.request(.rate(path: laptop.path("Summer/deep/b.jpg"), value: 4)).code == 0)
+        #expect(party.alice.request(.stop(share: "Summer")).code == 0)
+        laptop.machine.mount.mount()
+        try party.village.meet()
+        #expect(try party.village.settle())
+        for replica in [party.alice, laptop] {
+            #expect(replica.tree(.library) == party.alice.tree(.library))
+            #expect(replica.sidecar("Summer/a.jpg", .library)?.fields.tags == ["Lake"], "\(replica.machine.name)")
+            #expect(replica.sidecar("Summer/deep/b.jpg", .library)?.fields.rating == 4, "\(replica.machine.name)")
+        }
+    }
+
     @Test func `what is kept of a share that was left is safe from a power cut`() throws {
         let party = try Party(bob: "readWrite")
         let path = party.bob.path("alice/Summer/a.jpg", .shared)
