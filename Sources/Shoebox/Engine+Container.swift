@@ -79,7 +79,10 @@ extension Engine {
                 try beginRebuild()
                 _ = try join(id, fingerprint: nil)
                 return
-            } catch let error as CloudError where error.code != .offline { continue }
+            } catch let error as CloudError {
+                // One that can't be read just now may be the private zone: to make another would be to lose it.
+                guard error.code != .offline, error.code != .mount || error.cause?.code == .denied else { throw error }
+            }
         }
         _ = try makeZone(Control(kind: .privateZone, owner: account, ownerLabel: settings.label))
     }
