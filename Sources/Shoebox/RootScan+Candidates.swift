@@ -86,11 +86,7 @@ extension RootScan {
         _ folder: RelativePath, _ error: FileError, lookingAt path: RelativePath, outcome: inout ScanOutcome
     ) throws {
         hasUnseen = true
-        troubled.insert(engine.display(folder, root))
-        try engine.report(
-            "unreadable", path: engine.display(folder, root),
-            "The folder '\(engine.display(folder, root))' cannot be read: \(error.reason).",
-            "Nothing in it is taken as deleted. Make it readable; it is looked at again by itself.")
+        try reportUnreadableFolder(folder, error)
         // When it may be read again, its watcher says so.
         guard error.mayPass else { return }
         let pause = max(engine.settings.settleMilliseconds, 10 * engine.settings.deletionMilliseconds)
@@ -146,6 +142,14 @@ extension RootScan {
         }
         batch.local[path] = LocalEntry(path: path, kind: .file, stamp: stamp, contentHash: hash)
         batch.hashed.append((path, stamp, hash))
+    }
+
+    mutating func reportUnreadableFolder(_ folder: RelativePath, _ error: FileError) throws {
+        let shown = engine.display(folder, root)
+        troubled.insert(shown)
+        try engine.report(
+            "unreadable", path: shown, "The folder '\(shown)' cannot be read: \(error.reason).",
+            "Nothing in it is taken as deleted. Make it readable; it is looked at again by itself.")
     }
 
     func reportUnreadable(_ path: RelativePath, _ error: FileError) throws {

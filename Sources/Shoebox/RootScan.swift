@@ -205,11 +205,7 @@ struct RootScan {
         case .failure(let error):
             if error.code == .absent, !path.isRoot { return }
             hasUnseen = true
-            troubled.insert(engine.display(path, root))
-            try engine.report(
-                "unreadable", path: engine.display(path, root),
-                "The folder '\(engine.display(path, root))' cannot be read: \(error.reason).",
-                "Nothing in it is taken as deleted. Make it readable; it is looked at again by itself.")
+            try reportUnreadableFolder(path, error)
             return
         }
         func row(_ name: FileName, _ glance: BaseGlance?) throws -> BaseRow? {

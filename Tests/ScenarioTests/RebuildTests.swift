@@ -128,6 +128,25 @@ import Testing
         for replica in village.replicas { #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)") }
     }
 
+    @Test func `a device that can't read the private zone just then makes no other one`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let machine = village.world.addMachine("laptop")
+        let (identity, _) = try party.alice.identity.makeSecondDevice(
+            deviceLabel: "laptop", nowMilliseconds: machine.world.nowMilliseconds(),
+            randomBytes: machine.world.randomBytes)
+        let laptop = try Replica(machine: machine, label: "alice", identity: identity)
+        let zones = Set(village.world.storage.tree().keys.filter { $0.contains("/control/") })
+        machine.faults.setRule { $0.name == "read" && $0.path.contains("/control/") ? .fail(.inputOutput) : nil }
+        #expect(throws: (any Error).self) { try laptop.setUp() }
+        #expect(Set(village.world.storage.tree().keys.filter { $0.contains("/control/") }) == zones)
+        machine.faults.clear()
+        try laptop.setUp()
+        village.replicas.append(laptop)
+        try #require(try village.settle())
+        #expect(laptop.tree(.library) == party.alice.tree(.library))
+    }
+
     @Test func `files of a folder that is new to the account move nothing that others have`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
