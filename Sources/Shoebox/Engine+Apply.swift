@@ -123,9 +123,11 @@ extension Engine {
         }
         let shownFolders = Dictionary(
             try baseFolders(root, db).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        // Folders of one place are one: what is in either may collide with what is in the other.
-        var samePlace: [FolderPlace: [RecordID]] = [:]
-        for folder in folders { samePlace[FolderPlace(folder), default: []].append(folder.id) }
+        // Folders of one place are one, and so are those of one name in them: what is in either may collide with what is
+        // in the other, and lies in the folder that stands for all of them.
+        let shownBy = foldersAsOne(folders, root)
+        var samePlace: [RecordID: [RecordID]] = [:]
+        for folder in folders { samePlace[shownBy[folder.id] ?? folder.id, default: []].append(folder.id) }
         // A folder that isn't live shows while something in it does, and one that is to be made may have waited for its
         // parent with all that is in it. Of one that is simply made, or stays as it is, the files can come after it: a
         // first mirror is as many folders as batches.
@@ -134,7 +136,7 @@ extension Engine {
             let shown = shownFolders[folder.id]
             guard !folder.isLive || shown == nil || dirtyFolders.contains(folder.id) else { continue }
             let stays = shown.map { $0.parent == folder.parent && $0.name == folder.name && !$0.isParked } ?? true
-            if folder.isLive, stays, samePlace[FolderPlace(folder)]?.count == 1 {
+            if folder.isLive, stays, samePlace[shownBy[folder.id] ?? folder.id]?.count == 1 {
                 if shown == nil { scope.postponed.insert(folder.id) }
             } else {
                 parents.insert(folder.id)
@@ -167,6 +169,16 @@ extension Engine {
         for row in dirty { scope.rows[row.id] = row }
         scope.postponed.subtract(parents)
         return scope
+    }
+
+    /// Which folders show as another one if all of them show, whether they are live or not.
+    private func foldersAsOne(_ folders: [PlacedRecord], _ root: RootKind) -> [RecordID: RecordID] {
+        let shown = folders.map { folder in
+            var folder = folder
+            folder.isLive = true
+            return folder
+        }
+        return layOut(shown, roots: [top(root)]).redirects
     }
 
     /// Says that the files of a folder that was just made have to be looked at.
@@ -258,16 +270,5 @@ extension Engine {
             }
         }
         return blocked
-    }
-}
-
-/// A folder's place, as records name it.
-private struct FolderPlace: Hashable {
-    var parent: RecordID
-    var name: FileName
-
-    init(_ folder: PlacedRecord) {
-        parent = folder.parent
-        name = folder.name
     }
 }

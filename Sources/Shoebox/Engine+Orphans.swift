@@ -19,8 +19,7 @@ private struct Orphan: Codable {
     /// The directory, as it is known: it may have moved on.
     var parentZone: String
     var parent: String
-    /// The photo that it was beside, and the sidecar, as bytes in hexadecimal.
-    var photo: String
+    /// The sidecar's name, as bytes in hexadecimal.
     var name: String
     /// What it was when it was last read.
     var size: UInt64
@@ -42,7 +41,7 @@ extension Engine {
         guard let row = try db.base(id), row.kind == .file, let sidecar = try db.sidecar(id) else { return }
         let orphan = Orphan(
             root: row.root.rawValue, parentZone: "\(row.parent.zone)", parent: "\(row.parent.name)",
-            photo: encodeHex(row.name.bytes), name: encodeHex(sidecar.name.bytes), size: sidecar.stamp.size,
+            name: encodeHex(sidecar.name.bytes), size: sidecar.stamp.size,
             modified: sidecar.stamp.modifiedNanoseconds, inode: sidecar.stamp.inode,
             birth: sidecar.stamp.birthNanoseconds, mode: sidecar.stamp.mode)
         try db.setMetaText(
@@ -54,23 +53,30 @@ extension Engine {
     /// with it, it must go: what it says would be taken for that one's.
     func removeOrphans() throws {
         var over: [String] = []
+        // Photos that stand where the removed ones were: now there is room for sidecars of their own.
+        var besides: Set<RecordID> = []
         for (key, text) in try store.read({ db in try db.metaTexts(prefix: orphanPrefix) }) {
             if let orphan = try? JSONDecoder().decode(Orphan.self, from: Data(text.utf8)),
                 let root = RootKind(rawValue: orphan.root),
-                try !remove(orphan, of: key.split(separator: ".").last.flatMap { RecordName(text: $0) }, root)
+                try !remove(
+                    orphan, of: key.split(separator: ".").last.flatMap { RecordName(text: $0) }, root, &besides)
             {
                 continue
             }
             over.append(key)
         }
         guard !over.isEmpty else { return }
-        try store.write { db in for key in over { try db.setMetaText(key, nil) } }
+        try store.write { db in
+            for key in over { try db.setMetaText(key, nil) }
+            for id in besides.sorted() { try db.markDirty(id) }
+        }
     }
 
-    /// False if it is to be tried again.
-    private func remove(_ orphan: Orphan, of record: RecordName?, _ root: RootKind) throws -> Bool {
+    /// False if it is to be tried again. Adds the photo that stands beside what was removed.
+    private func remove(
+        _ orphan: Orphan, of record: RecordName?, _ root: RootKind, _ besides: inout Set<RecordID>
+    ) throws -> Bool {
         guard let zone = ZoneID(hex: orphan.parentZone), let parent = RecordName(text: orphan.parent),
-            let photo = decodeHex(orphan.photo).flatMap({ FileName(bytes: $0) }),
             let name = decodeHex(orphan.name).flatMap({ FileName(bytes: $0) })
         else { return true }
         guard try checkRoot(root) else { return false }
@@ -78,8 +84,13 @@ extension Engine {
         let stamp = FileStamp(
             size: orphan.size, modifiedNanoseconds: orphan.modified, inode: orphan.inode,
             birthNanoseconds: orphan.birth, mode: orphan.mode)
+        var present: BaseRow?
         let path = try store.read { db -> RelativePath? in
-            if let present = try db.base(named: photo, in: folder, root: root) {
+            // By the sidecar's name: the photo that is gone may have lost its own to another one before.
+            present = try SidecarName.photos(for: name).lazy.compactMap {
+                try db.base(named: $0, in: folder, root: root)
+            }.first { $0.kind == .file }
+            if let present {
                 guard present.id.name != record else { return nil }
                 // Or it is known as that one's by now.
                 if let own = try db.sidecar(present.id), own.name == name, own.stamp.isUnchanged(from: stamp) {
@@ -89,7 +100,10 @@ extension Engine {
             return try db.basePath(of: folder, top: [top(root)])?.appending(name)
         }
         guard let path else { return true }
-        guard case .failed(let error) = trashSidecar(path, expecting: stamp, root: root) else { return true }
+        guard case .failed(let error) = trashSidecar(path, expecting: stamp, root: root) else {
+            if let present { besides.insert(present.id) }
+            return true
+        }
         log("the sidecar '\(name)' of a photo that is gone stays for now: \(error)")
         return false
     }

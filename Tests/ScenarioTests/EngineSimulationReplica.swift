@@ -20,6 +20,7 @@ final class EngineReplica: SimulatedReplica {
     private var stateBackup: (store: Store, identity: Identity)?
     private var isStateLost = false
     private var lastOutcome = RoundOutcome()
+    private lazy var narrator = EngineSimulationNarrator(replica)
 
     init(_ replica: Replica, isWatching: Bool = false) {
         self.replica = replica
@@ -27,6 +28,8 @@ final class EngineReplica: SimulatedReplica {
     }
 
     func syncRound() throws -> Bool {
+        narrator.tell("before")
+        defer { narrator.tell("after") }
         if isStateLost { try setUpAnew() }
         let extent = nextExtent()
         let outcome: RoundOutcome

@@ -1,0 +1,64 @@
+import Shoebox
+import ShoeboxModel
+import ShoeboxTestSupport
+import Testing
+
+/// What the simulation found with many seeds, as the shortest story that shows it.
+@Suite struct FoundByLongRunsTests {
+    @Test func `what lies in folders of one name, in folders of one name, stays when one of them is looked at`() throws
+    {
+        let party = try Party(bob: "readWrite")
+        // Neither knows of the other's yet.
+        try party.alice.machine.library.write("Summer/Lake/Boats/x.jpg", "alice's")
+        try party.bob.machine.shared.write("alice/Summer/Lake/Boats/y.jpg", "bob's")
+        for replica in [party.alice, party.bob] { try party.rounds(of: replica, 3, reachesContainer: false) }
+        #expect(try party.village.settle())
+        let both = ["Lake/Boats/x.jpg": "alice's", "Lake/Boats/y.jpg": "bob's"]
+        party.expectShown(Party.content.merging(both) { $1 })
+        for (name, writer) in [("z1.jpg", party.alice), ("z2.jpg", party.bob)] {
+            let (disk, folder) =
+                name == "z1.jpg" ? (writer.machine.library, "Summer/") : (writer.machine.shared, "alice/Summer/")
+            try disk.write("\(folder)Lake/Boats/\(name)", name)
+        }
+        #expect(try party.village.settle())
+        let all = both.merging(["Lake/Boats/z1.jpg": "z1.jpg", "Lake/Boats/z2.jpg": "z2.jpg"]) { $1 }
+        party.expectShown(Party.content.merging(all) { $1 })
+        for replica in [party.alice, party.bob, party.carol] {
+            for disk in [replica.machine.library, replica.machine.shared] {
+                #expect(!disk.tree().keys.contains { $0.hasPrefix(".shoebox/trash/") }, "\(replica.label)")
+            }
+        }
+    }
+
+    /// Two photos swapped names on another device, and one of them is deleted here by the name that it had.
+    @Test(arguments: [
+        SimulationScript(
+            seed: 20_158,
+            steps: [
+                .user(machine: 1, root: .shared, .write(folder: 372, name: 249, bytes: 105)),
+                .user(machine: 2, root: .library, .delete(file: 357)), .sync(machine: 1), .sync(machine: 2),
+                .user(machine: 2, root: .library, .tag(file: 0)),
+                .user(machine: 1, root: .shared, .swap(file: 319, with: 690)),
+                .user(machine: 1, root: .shared, .caption(file: 105)),
+                .user(machine: 2, root: .library, .delete(file: 297)),
+            ]),
+        SimulationScript(
+            seed: 20_070,
+            steps: [
+                .user(machine: 2, root: .library, .copy(file: 462, name: 589)),
+                .user(machine: 2, root: .library, .tag(file: 868)),
+                .user(machine: 2, root: .library, .delete(file: 413)),
+                .user(machine: 3, root: .shared, .folderToFile(folder: 8)), .sync(machine: 3), .sync(machine: 3),
+                .sync(machine: 3), .sync(machine: 0), .user(machine: 0, root: .library, .folderToFile(folder: 183)),
+                .user(machine: 0, root: .library, .tag(file: 341)), .sync(machine: 2),
+                .user(machine: 0, root: .library, .write(folder: 944, name: 580, bytes: 144)), .sync(machine: 0),
+                .sync(machine: 0), .user(machine: 0, root: .library, .deleteFolder(folder: 411)),
+                .user(machine: 0, root: .library, .swap(file: 587, with: 129)),
+                .user(machine: 2, root: .library, .beginWriting(folder: 348, name: 428, bytes: 74)),
+                .sync(machine: 2), .user(machine: 2, root: .library, .delete(file: 371)),
+            ]),
+    ])
+    func `who takes the place of a photo that left its sidecar there gets one of its own`(script: SimulationScript) {
+        #expect(EngineRun(script: script, isVillage: false).failures == [])
+    }
+}
