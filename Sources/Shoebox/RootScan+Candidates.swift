@@ -159,13 +159,11 @@ extension RootScan {
             "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
     }
 
-    /// A photo that was cut to zero bytes is pushed only when the user confirms: it is what a power cut leaves behind.
+    /// A photo that was cut to zero bytes is never pushed: it is what a power cut leaves behind.
     private func isCutToNothing(_ path: RelativePath, stamp: FileStamp, batch: ScanBatch) throws -> Bool {
-        guard let row = batch.base.values.first(where: { $0.path == path && $0.kind == .file }),
-            row.stamp.size > 0
-        else { return false }
-        let key = "confirmedEmpty:\(row.id)"
-        if try engine.store.read({ db in try db.meta(key) }) != nil { return false }
+        guard batch.base.values.contains(where: { $0.path == path && $0.kind == .file && $0.stamp.size > 0 }) else {
+            return false
+        }
         try engine.report(
             "emptied", path: engine.display(path, root),
             "'\(engine.display(path, root))' was cut to zero bytes; that is not passed on.",

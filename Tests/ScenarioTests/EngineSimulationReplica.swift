@@ -197,6 +197,16 @@ final class EngineReplica: SimulatedReplica {
             needsScan = true
         }
         if problems.contains(where: { $0.code == "massDeletion" }) { replica.request(.confirmDeletions) }
+        for problem in problems where problem.code == "emptied" {
+            // `restore`, as the message says.
+            for root in RootKind.allCases {
+                let folder = replica.engine.display(.root, root) + "/"
+                guard let shown = problem.path, shown.hasPrefix(folder),
+                    let path = RelativePath(String(shown.dropFirst(folder.count)))
+                else { continue }
+                replica.request(.restoreContent(path: PathReference(root: root, path: path)))
+            }
+        }
         for problem in problems where problem.code == "leaveOffered" {
             if let zone = problem.zone { replica.request(.restoreShare(share: "\(zone)")) }
         }
