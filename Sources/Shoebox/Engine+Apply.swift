@@ -60,8 +60,14 @@ extension Engine {
         outcome.derived += try deriveCopies(of: dirty)
         try rekeyMoved(dirty)
         var scope = try store.read { db in try gather(root, dirty: dirty, db) }
+        // What lies in the same folders and moved to another zone, too, but comes with a later batch.
+        var movedBesides = try movedRecords(in: scope, besides: dirty)
+        if try rekeyMoved(movedBesides) {
+            scope = try store.read { db in try gather(root, dirty: dirty, db) }
+            movedBesides = try movedRecords(in: scope, besides: dirty)
+        }
         try adopt(&scope)
-        let blocked = try blockedRecords(scope.ids).union(awaitedMoves(of: dirty))
+        let blocked = try blockedRecords(scope.ids).union(awaitedMoves(of: dirty + movedBesides))
         let (operations, waiting) = planApplyNamingWaiting(
             base: scope.base.values.compactMap { row in baseEntry(row, scope) }.sorted { $0.id < $1.id },
             desired: scope.layout, roots: [top(root): .root], scope: scope.ids.subtracting(blocked),
@@ -179,6 +185,18 @@ extension Engine {
             return folder
         }
         return layOut(shown, roots: [top(root)]).redirects
+    }
+
+    /// Records that would go with this plan as they live in another zone now, though they are not in its batch.
+    private func movedRecords(in scope: ApplyScope, besides dirty: [RecordRow]) throws -> [RecordRow] {
+        let known = Set(dirty.map(\.id))
+        let going = scope.base.keys.filter { scope.layout.nodes[$0] == nil && !known.contains($0) && !$0.isZoneRoot }
+        return try store.read { db in
+            try going.sorted().compactMap { id in
+                guard let row = try db.record(id), !row.isLive, try db.state(of: id)?.movedTo != nil else { return nil }
+                return row
+            }
+        }
     }
 
     /// Says that the files of a folder that was just made have to be looked at.

@@ -35,8 +35,11 @@ extension Engine {
     }
 
     /// Says in the base tree that what the folder shows of a record that moved to another zone is the record there, so
-    /// that nothing is done to the file: another device of the account shared or unshared it.
-    func rekeyMoved(_ rows: [RecordRow]) throws {
+    /// that nothing is done to the file: another device of the account shared or unshared it. Returns whether that was said
+    /// of any.
+    @discardableResult
+    func rekeyMoved(_ rows: [RecordRow]) throws -> Bool {
+        var isAny = false
         for row in rows where !row.isLive && row.type.hasPlace {
             guard !(try store.read { db in try db.zonesOfMoves(of: row.id.name) }).isEmpty else { continue }
             try store.write { db in
@@ -55,8 +58,10 @@ extension Engine {
                 try db.rekeyBase(row.id, to: target, vector: target.isZoneRoot ? [:] : vector)
                 try db.markDirty(target)
                 try db.markLayoutDirty()
+                isAny = true
             }
         }
+        return isAny
     }
 
     /// Records whose files stay where they are for now: they moved to a zone, or to a place in it, that is not known here

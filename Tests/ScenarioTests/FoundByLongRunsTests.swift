@@ -1,6 +1,7 @@
 import Shoebox
 import ShoeboxModel
 import ShoeboxTestSupport
+import ShoeboxWorld
 import Testing
 
 /// What the simulation found with many seeds, as the shortest story that shows it.
@@ -28,6 +29,34 @@ import Testing
                 #expect(!disk.tree().keys.contains { $0.hasPrefix(".shoebox/trash/") }, "\(replica.label)")
             }
         }
+    }
+
+    @Test func `a folder that another device shares, or shares no more, stays as it is, file by file`() throws {
+        var village = try Village(seed: 1, labels: ["alice"])
+        let alice = village.replicas[0]
+        for number in 0..<9 {
+            try alice.machine.library.write("Trip/IMG_\(number).jpg", "photo \(number)")
+            try alice.machine.library.write("Trip/Sea/IMG_\(number).jpg", "photo \(number) of the sea")
+        }
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        #expect(try village.settle())
+        func files() -> [RelativePath: UInt64] {
+            laptop.machine.library.entries().filter { path, entry in
+                entry.kind == .file && !path.description.hasPrefix(".shoebox/root")
+            }.mapValues { $0.stamp.inode }
+        }
+        let before = files()
+        #expect(before.count == 18)
+        let trip = alice.path("Trip")
+        #expect(
+            alice.request(.shareCreate(paths: [trip], title: "Trip", publicPermission: "none", isSealed: true)).code
+                == 0
+        )
+        #expect(try village.settle())
+        #expect(files() == before)
+        #expect(alice.request(.stop(share: "Trip")).code == 0)
+        #expect(try village.settle())
+        #expect(files() == before)
     }
 
     /// Two photos swapped names on another device, and one of them is deleted here by the name that it had.
