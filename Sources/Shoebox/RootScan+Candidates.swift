@@ -53,15 +53,16 @@ extension RootScan {
     mutating func addAncestors(
         of path: RelativePath, to batch: inout ScanBatch, outcome: inout ScanOutcome
     ) throws -> Bool {
-        var parent = engine.top(root)
+        // The folder of the base that was reached, under whatever name; nil below one that is new.
+        var parent: RecordID? = engine.top(root)
         var current = RelativePath.root
         for name in path.names {
             current = current.appending(name)
-            let row = try engine.store.read { db in try db.base(named: name, in: parent, root: root) }
-            if let row { parent = row.id }
-            let isKnown =
-                if let row { row.kind != .folder || batch.base[row.id] != nil } else { batch.local[current] != nil }
-            guard !isKnown else { continue }
+            let row = try parent.flatMap { id in
+                try engine.store.read { db in try db.base(named: name, in: id, root: root) }
+            }
+            parent = row?.id
+            if let row, row.kind != .folder || batch.base[row.id] != nil { continue }
             let entry: DirectoryEntry?
             do { entry = try files.entry(at: current) } catch {
                 guard error.isAbsence else {
@@ -73,10 +74,14 @@ extension RootScan {
             guard let entry, entry.kind == .directory, row.map({ entry.stamp.isSameFile(as: $0.stamp) }) ?? true else {
                 continue
             }
+            if row == nil { parent = try movedFolder(entry)?.id }
+            guard row != nil || batch.local[current] == nil else { continue }
             if let row { addBase(row, at: current, to: &batch) }
             batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
+            guard row == nil else { continue }
             // New on this way: it is a candidate of its parent's listing. Its own listing may come in a later batch.
-            if row == nil { batch.listed.insert(current.parent) }
+            batch.listed.insert(current.parent)
+            try addFolderOrigins(of: entry, to: &batch, outcome: &outcome)
         }
         return true
     }
@@ -94,6 +99,16 @@ extension RootScan {
         engine.later[.init(root: root, path: path)] = now + pause
     }
 
+    /// Adds the folders of the base that a directory may have been before.
+    private mutating func addFolderOrigins(
+        of entry: DirectoryEntry, to batch: inout ScanBatch, outcome: inout ScanOutcome
+    ) throws {
+        let byInode = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
+        for row in byInode where row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) {
+            try addOrigin(row, to: &batch, outcome: &outcome)
+        }
+    }
+
     /// Adds new or changed entries, read and hashed, together with what of the base they may have been before.
     mutating func add(
         _ entries: ArraySlice<DirectoryEntry>, in directory: RelativePath, to batch: inout ScanBatch,
@@ -104,10 +119,7 @@ extension RootScan {
             let path = directory.appending(entry.name)
             if entry.kind != .file {
                 batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
-                let byInode = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
-                for row in byInode where row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) {
-                    try addOrigin(row, to: &batch, outcome: &outcome)
-                }
+                try addFolderOrigins(of: entry, to: &batch, outcome: &outcome)
             } else if try isSettled(entry, at: path, outcome: &outcome) {
                 settled.append(path)
             } else {

@@ -247,8 +247,7 @@ struct RootScan {
                     } else if engine.isMountPoint(entryPath, root) {
                         try engine.noteMountPoint(entryPath, true, root)
                     }
-                    let moved = try movedFolder(entry, outcome: &outcome)
-                    worklist.append((entryPath, moved ?? child?.folder))
+                    worklist.append((entryPath, try movedFolder(entry)?.id ?? child?.folder))
                 }
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }
@@ -367,11 +366,9 @@ struct RootScan {
     }
 
     /// The folder of the base that this directory was, if it was renamed or moved here; its content is compared as that.
-    private func movedFolder(_ entry: DirectoryEntry, outcome: inout ScanOutcome) throws -> RecordID? {
-        for row in try engine.store.read({ db in try db.base(inode: entry.stamp.inode, root: root) })
-        where row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) && row.stamp.birthNanoseconds != 0 {
-            return row.id
+    func movedFolder(_ entry: DirectoryEntry) throws -> BaseRow? {
+        try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }.first { row in
+            row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) && row.stamp.birthNanoseconds != 0
         }
-        return nil
     }
 }

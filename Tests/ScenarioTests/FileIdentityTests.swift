@@ -208,4 +208,30 @@ import Testing
         #expect(second.tree(.library) == ["Sea": "a file", "a.jpg": "one", "c.jpg": "three"])
         #expect(second.sidecar("a.jpg", .library)?.fields.rating == 5)
     }
+
+    @Test(arguments: [false, true])
+    func `a folder that was renamed is the same, with all that is in it, when something was put deep into it at once`(
+        isRenamedInside: Bool
+    ) throws {
+        let (village, alice, second) = try twoDevices([
+            "Sea/a.jpg": "one", "Sea/deep/b.jpg": "two", "Sea/deep/down/c.jpg": "three",
+        ])
+        func history() throws -> [StoredChange] {
+            try alice.store.read { db in try db.history(after: 0, limit: .max) }
+        }
+        let before = try history().count
+        try alice.machine.library.move("Sea", to: "Lake")
+        if isRenamedInside { try alice.machine.library.move("Lake/deep", to: "Lake/low") }
+        let folder = isRenamedInside ? "Lake/low" : "Lake/deep"
+        try alice.machine.library.write("\(folder)/down/d.jpg", "new")
+        try finish(village, alice, second)
+        #expect(
+            second.tree(.library) == [
+                "Lake/a.jpg": "one", "\(folder)/b.jpg": "two", "\(folder)/down/c.jpg": "three",
+                "\(folder)/down/d.jpg": "new",
+            ])
+        // A name for each folder, and the photo.
+        let made = try history().dropFirst(before).map(\.change)
+        #expect(made.count == (isRenamedInside ? 3 : 2), "\(made)")
+    }
 }
