@@ -38,7 +38,13 @@ extension Engine {
     /// Notes that what lies beside a photo as its sidecar has to go, in the transaction in which the photo goes from where
     /// the base says that it is.
     func oweRemoval(ofSidecarOf id: RecordID, _ db: Database) throws {
-        guard let row = try db.base(id), row.kind == .file, let sidecar = try db.sidecar(id) else { return }
+        if let row = try db.base(id) { try oweRemoval(ofSidecarBeside: row, db) }
+    }
+
+    /// The same for a photo that was where this says.
+    func oweRemoval(ofSidecarBeside row: BaseRow, _ db: Database) throws {
+        let id = row.id
+        guard row.kind == .file, let sidecar = try db.sidecar(id) else { return }
         let orphan = Orphan(
             root: row.root.rawValue, parentZone: "\(row.parent.zone)", parent: "\(row.parent.name)",
             name: encodeHex(sidecar.name.bytes), size: sidecar.stamp.size,

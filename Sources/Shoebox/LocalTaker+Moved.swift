@@ -19,7 +19,7 @@ extension LocalTaker {
             // In another zone the record has the same name.
             let isCarried = parent.zone != id.zone && placements.records[id] == nil && mayAdd(parent.zone)
             // If the sidecar does not come along, another one is written there.
-            try engine.oweRemoval(ofSidecarOf: id, db)
+            try engine.oweRemoval(ofSidecarBeside: row, db)
             aftermath.hasOrphans = true
             let now = isCarried ? RecordID(zone: parent.zone, name: id.name) : id
             aftermath.moved.append((now, oldParent, oldName))

@@ -260,7 +260,7 @@ struct LocalTaker {
         try deleteRecord(id, context: row.vector)
         for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
         if row.kind == .file {
-            try engine.oweRemoval(ofSidecarOf: id, db)
+            try engine.oweRemoval(ofSidecarBeside: row, db)
             aftermath.hasOrphans = true
         }
         try db.removeBase(id)

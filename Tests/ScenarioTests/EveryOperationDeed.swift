@@ -13,7 +13,7 @@ import Testing
 enum Deed: String, CaseIterable {
     // What users do with files, and what comes of it at the others'.
     case importing, mirroring, firstMirror, overwriting, overwritten, renaming, renamed, moving, deleting, deleted
-    case deletingTheirs, deletedTheirs, droppingTheirs, swapping, conflict, readOnlyEdit
+    case deletingTheirs, deletedTheirs, droppingTheirs, swapping, swapped, conflict, readOnlyEdit
     // What is said of photos.
     case sidecar, sidecarSeen, tag, untag, tagRename, tagDelete, tagRenameOwn, tagDeleteOwn, rate, caption, resolve
     // Shares and people.
@@ -33,7 +33,8 @@ enum Deed: String, CaseIterable {
     /// On whose machine something goes wrong.
     var victim: Person {
         switch self {
-        case .mirroring, .overwritten, .renamed, .deleted, .deletingTheirs, .droppingTheirs, .sidecarSeen, .conflict,
+        case .mirroring, .overwritten, .renamed, .swapped, .deleted, .deletingTheirs, .droppingTheirs, .sidecarSeen,
+            .conflict,
             .readOnlyEdit, .accept, .joinByLink, .demoted, .revoked, .leave, .leaveKeeping, .ended, .endedKeeping,
             .restoreShare, .takeOver, .declineTransfer, .acceptInvited, .acceptAll, .decline, .ask:
             .bob
@@ -91,22 +92,31 @@ enum Deed: String, CaseIterable {
 /// How an operation goes wrong.
 enum Mishap: String, CaseIterable {
     case inputOutput, answerLost, full, crash
+    /// Death, and what was not made durable is lost in one of several ways.
+    case powerCut
 
     var effect: SimulatedFaults.Effect {
         switch self {
         case .inputOutput: .fail(.inputOutput)
         case .answerLost: .failAfter(.inputOutput)
         case .full: .torn(keeping: 3, .full)
-        case .crash: .crash
+        case .crash, .powerCut: .crash
         }
+    }
+
+    /// What goes with the power at an operation; nil if it stays on.
+    func loss(at number: Int) -> SimulatedPowerCut? {
+        guard self == .powerCut else { return nil }
+        return [.losingEverything, .emptyingFiles, .tearingFiles, .random(seed: UInt64(number))][number % 4]
     }
 
     /// What can go wrong with a call so that something else comes of it: dying between two calls that only look is dying
     /// before the next one that changes something; and a transaction fails as a whole.
     static func kinds(of operation: SimulatedFaults.Operation) -> [Mishap] {
-        if operation.part == "store" { return [.full, .crash] }
+        if operation.part == "store" { return [.full, .crash, .powerCut] }
         if Deed.isLook(operation.name) { return [.inputOutput] }
         let takesSpace = ["create", "write", "append", "publish", "makeDirectory", "rename"].contains(operation.name)
-        return takesSpace ? [.inputOutput, .answerLost, .full, .crash] : [.inputOutput, .answerLost, .crash]
+        return takesSpace
+            ? [.inputOutput, .answerLost, .full, .crash, .powerCut] : [.inputOutput, .answerLost, .crash, .powerCut]
     }
 }

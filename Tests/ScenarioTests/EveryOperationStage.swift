@@ -89,6 +89,15 @@ final class Stage {
         case .renamed:
             try library.move("Summer/deep/b.jpg", to: "Summer/deep/z.jpg")
             try library.move("Summer/deep", to: "Summer/deeper")
+        case .swapped:
+            try library.write("Summer/d.jpg", "ddd")
+            try rest()
+            try must(caption("of a"))
+            try must(alice.request(.caption(path: alice.path("Summer/d.jpg"), text: "of d")))
+            try rest()
+            try library.move(
+                try #require(RelativePath("Summer/a.jpg")), to: try #require(RelativePath("Summer/d.jpg")),
+                mode: .exchange)
         case .deleted: try library.delete("Summer/deep")
         case .deletedTheirs:
             try others.delete("alice/Summer/deep/b.jpg")

@@ -46,10 +46,14 @@ import Testing
             try SeededWrapping.run(seed: 1) {
                 try stage.reset()
                 let machine = stage.victimMachine
+                // What users have written is on the disk by the time that the power fails.
+                machine.synchronize()
                 machine.faults.set(mishap.effect, after: number)
                 let reply = try stage.begin()
+                if reply == nil { machine.synchronize() }
                 stage.rounds()
                 let hasDied = machine.faults.isCrashed
+                if hasDied, let loss = mishap.loss(at: number) { machine.powerCut(loss) }
                 machine.faults.clear()
                 if hasDied { try stage.restartVictim() }
                 guard try stage.settle() else {
@@ -118,5 +122,12 @@ extension SimulatedFaults.Operation {
     /// Without its number and without those of temporary files.
     fileprivate var described: String {
         "\(part) \(name) \(path.split(separator: "/").filter { !$0.hasPrefix(".tmp-") }) \(result ?? "")"
+    }
+}
+
+extension SimulatedMachine {
+    /// Makes durable what is on the disks.
+    fileprivate func synchronize() {
+        for disk in [library, shared] { disk.synchronize() }
     }
 }

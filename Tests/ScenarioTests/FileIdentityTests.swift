@@ -234,4 +234,23 @@ import Testing
         let made = try history().dropFirst(before).map(\.change)
         #expect(made.count == (isRenamedInside ? 3 : 2), "\(made)")
     }
+
+    @Test(arguments: [false, true])
+    func `two photos that swap names keep what is said of each`(withSidecars: Bool) throws {
+        let (village, alice, second) = try twoDevices(["a.jpg": "one", "b.jpg": "two"])
+        _ = alice.request(.caption(path: alice.path("a.jpg"), text: "of one"))
+        _ = alice.request(.caption(path: alice.path("b.jpg"), text: "of two"))
+        try finish(village, alice, second)
+        for suffix in withSidecars ? ["", ".json"] : [""] {
+            try alice.machine.library.move(
+                try #require(RelativePath("a.jpg\(suffix)")), to: try #require(RelativePath("b.jpg\(suffix)")),
+                mode: .exchange)
+        }
+        try finish(village, alice, second)
+        for replica in [alice, second] {
+            #expect(replica.tree(.library) == ["a.jpg": "two", "b.jpg": "one"])
+            #expect(replica.sidecar("a.jpg", .library)?.fields.caption == "of two", "\(replica.machine.name)")
+            #expect(replica.sidecar("b.jpg", .library)?.fields.caption == "of one", "\(replica.machine.name)")
+        }
+    }
 }
