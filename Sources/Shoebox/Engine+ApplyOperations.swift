@@ -45,6 +45,11 @@ extension Engine {
 
         func note(_ operation: FileOperation, _ result: ApplyOutcome) throws {
             let id = operation.record
+            // What is aside, and what is not, is looked at once more: a call may have done it and failed.
+            switch operation {
+            case .park, .unpark: recovered.remove(root)
+            default: break
+            }
             if case .done = result {} else if let path = operation.path, !operation.isRemoval { missing.insert(path) }
             switch result {
             case .done(let stamp):
@@ -162,6 +167,7 @@ extension Engine {
             recovered.remove(root)
             throw error
         }
+        if !unfollowed.isEmpty { try removeOrphans() }
         return failed
     }
 
@@ -189,7 +195,12 @@ extension Engine {
                 throw error
             }
             if case .move(_, let old, let new) = operation {
-                try moveSidecarFile(of: id, from: old, to: new, root: root)
+                return try moveSidecarFile(of: id, from: old, to: new, root: root)
+            }
+            // What is parked goes where something else is still; its sidecar gives way, and is written again there.
+            switch operation {
+            case .park, .unpark: return false
+            default: break
             }
         } catch let error as FileError {
             // The photo itself is where it should be, and that must be noted.

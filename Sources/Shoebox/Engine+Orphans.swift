@@ -27,6 +27,11 @@ private struct Orphan: Codable {
     var inode: UInt64
     var birth: Int64
     var mode: UInt16
+
+    var stamp: FileStamp {
+        FileStamp(
+            size: size, modifiedNanoseconds: modified, inode: inode, birthNanoseconds: birth, mode: mode)
+    }
 }
 
 extension FileError {
@@ -43,15 +48,36 @@ extension Engine {
 
     /// The same for a photo that was where this says.
     func oweRemoval(ofSidecarBeside row: BaseRow, _ db: Database) throws {
-        let id = row.id
-        guard row.kind == .file, let sidecar = try db.sidecar(id) else { return }
+        guard row.kind == .file, let sidecar = try db.sidecar(row.id) else { return }
+        try oweRemoval(of: sidecar.name, sidecar.stamp, of: row.id, in: row.parent, row.root, db)
+    }
+
+    /// The same for a sidecar that lies in a folder.
+    func oweRemoval(
+        of name: FileName, _ stamp: FileStamp, of id: RecordID, in folder: RecordID, _ root: RootKind, _ db: Database
+    ) throws {
         let orphan = Orphan(
-            root: row.root.rawValue, parentZone: "\(row.parent.zone)", parent: "\(row.parent.name)",
-            name: encodeHex(sidecar.name.bytes), size: sidecar.stamp.size,
-            modified: sidecar.stamp.modifiedNanoseconds, inode: sidecar.stamp.inode,
-            birth: sidecar.stamp.birthNanoseconds, mode: sidecar.stamp.mode)
+            root: root.rawValue, parentZone: "\(folder.zone)", parent: "\(folder.name)", name: encodeHex(name.bytes),
+            size: stamp.size, modified: stamp.modifiedNanoseconds, inode: stamp.inode, birth: stamp.birthNanoseconds,
+            mode: stamp.mode)
         try db.setMetaText(
-            "\(orphanPrefix)\(id.zone).\(id.name)", String(decoding: JSONEncoder().encode(orphan), as: UTF8.self))
+            "\(orphanPrefix)\(id.zone).\(id.name).\(orphan.inode)",
+            String(decoding: JSONEncoder().encode(orphan), as: UTF8.self))
+    }
+
+    /// Whether a sidecar that stands beside a photo is another one's, and waits to be removed.
+    func isOrphan(_ entry: DirectoryEntry, beside id: RecordID, _ db: Database) throws -> Bool {
+        try db.metaTexts(prefix: orphanPrefix).contains { key, text in
+            guard Self.record(ofOrphan: key) != id.name,
+                let orphan = try? JSONDecoder().decode(Orphan.self, from: Data(text.utf8))
+            else { return false }
+            return orphan.name == encodeHex(entry.name.bytes) && entry.stamp.isUnchanged(from: orphan.stamp)
+        }
+    }
+
+    private static func record(ofOrphan key: String) -> RecordName? {
+        let parts = key.split(separator: ".")
+        return parts.count > 2 ? RecordName(text: parts[2]) : nil
     }
 
     /// Moves the sidecars that are waiting for it to the trash. One that was edited since it was last read, and can be
@@ -61,17 +87,24 @@ extension Engine {
         var over: [String] = []
         // Photos that stand where the removed ones were: now there is room for sidecars of their own.
         var besides: Set<RecordID> = []
+        var removed: Set<RootKind> = []
         for (key, text) in try store.read({ db in try db.metaTexts(prefix: orphanPrefix) }) {
             if let orphan = try? JSONDecoder().decode(Orphan.self, from: Data(text.utf8)),
-                let root = RootKind(rawValue: orphan.root),
-                try !remove(
-                    orphan, of: key.split(separator: ".").last.flatMap { RecordName(text: $0) }, root, &besides)
+                let root = RootKind(rawValue: orphan.root)
             {
-                continue
+                guard try remove(orphan, of: Self.record(ofOrphan: key), root, &besides) else { continue }
+                removed.insert(root)
             }
             over.append(key)
         }
         guard !over.isEmpty else { return }
+        // A power cut must not bring back what nobody would know again.
+        for root in removed {
+            do { try files(root).synchronize() } catch {
+                log("cannot make the \(root) folder durable: \(error)")
+                return
+            }
+        }
         try store.write { db in
             for key in over { try db.setMetaText(key, nil) }
             for id in besides.sorted() { try db.markDirty(id) }
@@ -87,9 +120,6 @@ extension Engine {
         else { return true }
         guard try checkRoot(root) else { return false }
         let folder = RecordID(zone: zone, name: parent)
-        let stamp = FileStamp(
-            size: orphan.size, modifiedNanoseconds: orphan.modified, inode: orphan.inode,
-            birthNanoseconds: orphan.birth, mode: orphan.mode)
         var present: BaseRow?
         let path = try store.read { db -> RelativePath? in
             // By the sidecar's name: the photo that is gone may have lost its own to another one before.
@@ -99,18 +129,23 @@ extension Engine {
             if let present {
                 guard present.id.name != record else { return nil }
                 // Or it is known as that one's by now.
-                if let own = try db.sidecar(present.id), own.name == name, own.stamp.isUnchanged(from: stamp) {
+                if let own = try db.sidecar(present.id), own.name == name, own.stamp.isUnchanged(from: orphan.stamp) {
                     return nil
                 }
             }
             return try db.basePath(of: folder, top: [top(root)])?.appending(name)
         }
         guard let path else { return true }
-        guard case .failed(let error) = trashSidecar(path, expecting: stamp, root: root) else {
-            if let present { besides.insert(present.id) }
-            return true
+        switch trashSidecar(path, expecting: orphan.stamp, root: root) {
+        case .failed(let error):
+            log("the sidecar '\(name)' of a photo that is gone stays for now: \(error)")
+            return false
+        case .stale:
+            // Edited meanwhile: it is read for the photo that it is beside.
+            later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
+        case .done: break
         }
-        log("the sidecar '\(name)' of a photo that is gone stays for now: \(error)")
-        return false
+        if let present { besides.insert(present.id) }
+        return true
     }
 }

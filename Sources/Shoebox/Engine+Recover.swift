@@ -167,12 +167,13 @@ extension Engine {
     private func recoverSidecars(_ root: RootKind) throws -> Bool {
         var isWhole = true
         for row in try store.read({ db in try db.sidecars() }) {
-            let found = try store.read { db -> (path: RelativePath, written: [UInt8])? in
+            let found = try store.read { db -> (path: RelativePath, photo: BaseRow, written: [UInt8])? in
                 guard let base = try db.base(row.id), base.root == root, !base.isParked,
                     let directory = try db.basePath(of: base.parent, top: [top(root)])
                 else { return nil }
                 return (
-                    directory.appending(row.name), try db.sidecarState(rev: row.rev, of: row.id).map(Array.init) ?? []
+                    directory.appending(row.name), base,
+                    try db.sidecarState(rev: row.rev, of: row.id).map(Array.init) ?? []
                 )
             }
             guard let found, !row.rev.isEmpty else { continue }
@@ -187,6 +188,10 @@ extension Engine {
                 }
                 guard bytes.count < found.written.count, found.written.starts(with: bytes) else { continue }
                 _ = makeApplier(root).trash(found.path, expecting: entry.stamp, record: row.id)
+            } else {
+                // Where the photo is not there either, the sidecar is where that is.
+                let photo = try files(root).entry(at: found.path.parent.appending(found.photo.name))
+                guard let photo, photo.stamp.isSameFile(as: found.photo.stamp) else { continue }
             }
             try store.write { db in
                 try db.removeSidecar(row.id)

@@ -99,7 +99,24 @@ extension Engine {
             switch SidecarDocument.read(bytes, wasOurs: true) {
             case .document(let document):
                 try clearProblem("sidecarBroken", path: shown)
+                guard try !store.read({ db in try isOrphan(entry, beside: row.id, db) }) else { continue }
+                if let other = try ownerElsewhere(of: document, entry, beside: row.id) {
+                    // Both photos get one that says what is said of them.
+                    try store.write { db in
+                        try oweRemoval(of: entry.name, entry.stamp, of: other, in: row.parent, root, db)
+                        try db.removeSidecar(other)
+                        for id in [other, row.id] { try db.markDirty(id) }
+                    }
+                    try removeOrphans()
+                    continue
+                }
                 count += try take(document, entry: entry, of: row, path: shown, author: author)
+            case .broken where try isCutOff(bytes, of: row.id):
+                guard try putAway(entry, beside: row, record: row.id) else { continue }
+                try store.write { db in
+                    try db.removeSidecar(row.id)
+                    try db.markDirty(row.id)
+                }
             case .broken(let problem):
                 try report(
                     "sidecarBroken", path: shown, "The sidecar '\(shown)' cannot be read: \(problem).",
@@ -160,7 +177,7 @@ extension Engine {
         let asked = try store.read { db in try edits(db) }
         let isRefused = asked.permitted.count < asked.all.count
         // What does not count is not lost: the file goes to the trash before anything is noted, and another is written.
-        if isRefused, try !putAway(entry, of: row) { return 0 }
+        if isRefused, try !putAway(entry, beside: row, record: id) { return 0 }
         var count = 0
         try store.write { db in
             let permitted = try edits(db).permitted
@@ -194,13 +211,33 @@ extension Engine {
         return count
     }
 
+    /// The photo whose own sidecar this is, unchanged, though another one stands beside it now, as after a swap of names in
+    /// which not all could be done. A copy of a sidecar is another file, and counts for the photo that it was put beside.
+    private func ownerElsewhere(
+        of document: SidecarDocument, _ entry: DirectoryEntry, beside id: RecordID
+    ) throws -> RecordID? {
+        guard let name = document.record, name != id.name else { return nil }
+        return try store.read { db in
+            try zones.keys.sorted().lazy.map { RecordID(zone: $0, name: name) }.first { other in
+                guard let own = try db.sidecar(other), entry.stamp.isUnchanged(from: own.stamp) else { return false }
+                return try db.base(other) != nil
+            }
+        }
+    }
+
+    /// Whether a sidecar that can't be read is no person's doing: it is the start of one that was written here, which is
+    /// what a power cut leaves.
+    private func isCutOff(_ bytes: [UInt8], of id: RecordID) throws -> Bool {
+        try bytes.isEmpty || store.read { db in try db.sidecarStates(of: id) }.contains { $0.starts(with: bytes) }
+    }
+
     /// Moves an edited sidecar to the trash; false if that could not be done now, and is to be tried again.
-    private func putAway(_ entry: DirectoryEntry, of row: BaseRow) throws -> Bool {
+    private func putAway(_ entry: DirectoryEntry, beside row: BaseRow, record: RecordID) throws -> Bool {
         guard let directory = try store.read({ db in try db.basePath(of: row.parent, top: [top(row.root)]) }) else {
             return false
         }
         let path = directory.appending(entry.name)
-        switch makeApplier(row.root).trash(path, expecting: entry.stamp, record: row.id) {
+        switch makeApplier(row.root).trash(path, expecting: entry.stamp, record: record) {
         case .done: return true
         case .stale(let reason): log("'\(display(path, row.root))' was not put away: \(reason)")
         case .failed(let error): try reportUnwritten(path, root: row.root, error)
@@ -291,18 +328,21 @@ extension Engine {
         let rev = encodeHex(world.randomBytes(8))
         let document = SidecarDocument(record: row.id.name, rev: rev, fields: details.sidecar, unknown: unknown)
         let mode: UInt16 = may(.rate, in: row.id.zone) ? 0o644 : 0o444
+        let now = world.nowMilliseconds()
+        // Before the file, so that what a power cut leaves of it is known again.
+        try store.write { db in
+            try db.setSidecarState(
+                rev: rev, of: row.id, fields: Data(document.encoded()), nowMilliseconds: now,
+                keptMilliseconds: sidecarStateMilliseconds)
+        }
         let outcome = applier.put(
             document.encoded(), at: directory.appending(name), replacing: replaced, mode: mode)
         switch outcome {
         case .done(let stamp):
             guard let stamp else { return false }
             try clearProblem("sidecarNotWritten", path: display(directory.appending(name), row.root))
-            let now = world.nowMilliseconds()
             try store.write { db in
                 try db.setSidecar(SidecarRow(id: row.id, name: name, stamp: stamp, rev: rev))
-                try db.setSidecarState(
-                    rev: rev, of: row.id, fields: Data(document.encoded()), nowMilliseconds: now,
-                    keptMilliseconds: sidecarStateMilliseconds)
             }
             return true
         case .stale(let reason):
@@ -354,29 +394,31 @@ extension Engine {
         return applier.trash(path, expecting: entry.stamp, record: record)
     }
 
-    /// Moves a record's sidecar file along with its photo, if its new place is free. One that was edited since it was
-    /// last read is the photo's all the same, and is read at its new place.
-    func moveSidecarFile(of id: RecordID, from old: RelativePath, to new: RelativePath, root: RootKind) throws {
+    /// Moves a record's sidecar file along with its photo, if its new place is free; false if that is taken. One that was
+    /// edited since it was last read is the photo's all the same, and is read at its new place.
+    @discardableResult
+    func moveSidecarFile(of id: RecordID, from old: RelativePath, to new: RelativePath, root: RootKind) throws -> Bool {
         guard var row = try store.read({ db in try db.sidecar(id) }), let name = new.last,
             let target = SidecarName.candidates(for: name).first
-        else { return }
+        else { return true }
         let files = files(root)
         let source = old.parent.appending(row.name)
         let destination = new.parent.appending(target)
-        guard source != destination, let entry = try files.entry(at: source), entry.kind == .file else { return }
+        guard source != destination, let entry = try files.entry(at: source), entry.kind == .file else { return true }
         let isAsSeen = entry.stamp.isUnchanged(from: row.stamp)
         if !isAsSeen {
             guard let bytes = try? files.readAll(source, maxBytes: SidecarDocument.bytesMax),
                 case .document(let document) = SidecarDocument.read(bytes), document.record == id.name
-            else { return }
+            else { return true }
         }
-        guard try files.entry(at: destination) == nil else { return }
+        guard try files.entry(at: destination) == nil else { return false }
         try files.rename(source, to: destination, mode: .failIfExists)
         row.name = target
         if isAsSeen { row.stamp = try files.entry(at: destination)?.stamp ?? row.stamp }
         let moved = row
         try store.write { db in try db.setSidecar(moved) }
         if !isAsSeen { later[.init(root: root, path: new.parent)] = world.uptimeMilliseconds() }
+        return true
     }
 
     /// Takes an own sidecar out of the way of a file that another device has under its name: such as the JSON file that

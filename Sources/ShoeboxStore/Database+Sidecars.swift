@@ -105,6 +105,13 @@ extension Database {
             arguments: [rev, id.zone.data, id.name.data])
     }
 
+    /// All that the sidecars of a record were written from.
+    public func sidecarStates(of id: RecordID) throws -> [Data] {
+        try Data.fetchAll(
+            cachedStatement(sql: "SELECT fields FROM sidecarState WHERE zone = ? AND record = ? ORDER BY rev"),
+            arguments: [id.zone.data, id.name.data])
+    }
+
     /// Keeps the fields that a sidecar is written from, and forgets those older than a time.
     public func setSidecarState(
         rev: String, of id: RecordID, fields: Data, nowMilliseconds: UInt64, keptMilliseconds: UInt64

@@ -261,6 +261,8 @@ final class Stage {
     /// Everybody and everything as before the deed.
     func reset() throws {
         village.world.restore(before)
+        // It is the first run after a power cut, in which more is looked at.
+        victimMachine.powerCut(.losingNothing)
         if deed.hasPendingLaptop {
             village.replicas.removeAll { $0.machine === pendingMachine }
             laptop = nil

@@ -66,6 +66,9 @@ import Testing
                 }
                 let found = try stage.outcome()
                 let difference = treeDifference(found.mapValues { Array($0.utf8) }, expected)
+                if !difference.isEmpty, Self.environment["SHOEBOX_NARRATE"] != nil {
+                    print("NARRATION", comment, stage.describe(lines: 40))
+                }
                 #expect(difference == [], "\(comment)")
                 #expect(kept.subtracting(stage.kept()) == [], comment)
             }

@@ -238,6 +238,11 @@ extension FileApplier {
                 try files.rename(path, to: item.path, mode: .failIfExists)
             }
             discard(infoPath)
+        } else if text.hasPrefix("park-"),
+            try files.entry(at: OwnPaths.temporary.appending(ownName(String(text.dropLast(5))))) == nil
+        {
+            // The way back of something that is not aside any more.
+            try files.removeFile(path)
         }
     }
 
@@ -250,8 +255,11 @@ extension FileApplier {
         do throws(FileError) {
             try files.rename(from, to: parked, mode: .failIfExists)
         } catch {
-            if error.code != .exists { discard(info) }
-            if error.code == .absent { return .stale("'\(from)' is gone") }
+            // After any other failure it may be aside all the same, and needs its way back.
+            if error.code == .absent {
+                discard(info)
+                return .stale("'\(from)' is gone")
+            }
             throw error
         }
         return .done(try files.entry(at: parked)?.stamp)
