@@ -19,9 +19,9 @@ extension Engine {
         try recoverMade(root)
         try recoverIntents(root)
         if root == .library { try settleCopies() }
-        let key = "boot.\(root.rawValue)"
+        let key = bootKey(root)
         if try store.read({ db in try db.metaText(key) }) != world.bootID {
-            if try recoverSidecars(root) {
+            if try recoverSidecars(root), try recoverCutOff(root) {
                 try store.write { db in try db.setMetaText(key, world.bootID) }
             } else {
                 isWhole = false
@@ -30,6 +30,9 @@ extension Engine {
         // What could not be looked at just now is put back by the next round.
         if isWhole { recovered.insert(root) }
     }
+
+    /// Where the boot is stored after which the sidecars of a watched folder were looked at.
+    func bootKey(_ root: RootKind) -> String { "boot.\(root.rawValue)" }
 
     private func makingKey(_ id: RecordID) -> String { "making.\(id.zone).\(id.name)" }
 
@@ -196,6 +199,35 @@ extension Engine {
             try store.write { db in
                 try db.removeSidecar(row.id)
                 try db.markDirty(row.id)
+            }
+        }
+        return isWhole
+    }
+
+    /// Sidecars of which a power cut left the start, and that were not noted yet: they are made again. False if one could
+    /// not be looked at, and is to be tried again.
+    private func recoverCutOff(_ root: RootKind) throws -> Bool {
+        var isWhole = true
+        for id in try store.read({ db in try db.recordsWithSidecarStates() }) {
+            let found = try store.read { db -> (photo: BaseRow, directory: RelativePath, known: SidecarRow?)? in
+                guard let photo = try db.base(id), photo.root == root, !photo.isParked,
+                    let directory = try db.basePath(of: photo.parent, top: [top(root)])
+                else { return nil }
+                return (photo, directory, try db.sidecar(id))
+            }
+            guard let found else { continue }
+            for name in SidecarName.candidates(for: found.photo.name) where found.known?.name != name {
+                let path = found.directory.appending(name)
+                do {
+                    guard let entry = try files(root).entry(at: path), entry.kind == .file else { continue }
+                    let bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax)
+                    let states = try store.read { db in try db.sidecarStates(of: id) }
+                    guard states.contains(where: { $0.count > bytes.count && $0.starts(with: bytes) }) else { continue }
+                    _ = makeApplier(root).trash(path, expecting: entry.stamp, record: id)
+                    try store.write { db in try db.markDirty(id) }
+                } catch let error as FileError {
+                    if error.mayPass { isWhole = false }
+                }
             }
         }
         return isWhole

@@ -111,12 +111,6 @@ extension Engine {
                     continue
                 }
                 count += try take(document, entry: entry, of: row, path: shown, author: author)
-            case .broken where try isCutOff(bytes, of: row.id):
-                guard try putAway(entry, beside: row, record: row.id) else { continue }
-                try store.write { db in
-                    try db.removeSidecar(row.id)
-                    try db.markDirty(row.id)
-                }
             case .broken(let problem):
                 try report(
                     "sidecarBroken", path: shown, "The sidecar '\(shown)' cannot be read: \(problem).",
@@ -223,12 +217,6 @@ extension Engine {
                 return try db.base(other) != nil
             }
         }
-    }
-
-    /// Whether a sidecar that can't be read is no person's doing: it is the start of one that was written here, which is
-    /// what a power cut leaves.
-    private func isCutOff(_ bytes: [UInt8], of id: RecordID) throws -> Bool {
-        try bytes.isEmpty || store.read { db in try db.sidecarStates(of: id) }.contains { $0.starts(with: bytes) }
     }
 
     /// Moves an edited sidecar to the trash; false if that could not be done now, and is to be tried again.

@@ -105,6 +105,12 @@ extension Database {
             arguments: [rev, id.zone.data, id.name.data])
     }
 
+    /// The records for which sidecars were written.
+    public func recordsWithSidecarStates() throws -> [RecordID] {
+        try Row.fetchAll(cachedStatement(sql: "SELECT DISTINCT zone, record FROM sidecarState ORDER BY zone, record"))
+            .map { row in RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record")) }
+    }
+
     /// All that the sidecars of a record were written from.
     public func sidecarStates(of id: RecordID) throws -> [Data] {
         try Data.fetchAll(

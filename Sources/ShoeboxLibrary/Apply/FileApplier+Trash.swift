@@ -242,7 +242,9 @@ extension FileApplier {
             try files.entry(at: OwnPaths.temporary.appending(ownName(String(text.dropLast(5))))) == nil
         {
             // The way back of something that is not aside any more.
-            try files.removeFile(path)
+            do throws(FileError) { try files.removeFile(path) } catch {
+                guard error.code == .absent else { throw error }
+            }
         }
     }
 
