@@ -216,10 +216,13 @@ extension Engine {
                 return (photo, directory, try db.sidecar(id))
             }
             guard let found else { continue }
-            for name in SidecarName.candidates(for: found.photo.name) where found.known?.name != name {
+            for name in SidecarName.candidates(for: found.photo.name) {
                 let path = found.directory.appending(name)
                 do {
                     guard let entry = try files(root).entry(at: path), entry.kind == .file else { continue }
+                    if let known = found.known, known.name == name, entry.stamp.isUnchanged(from: known.stamp) {
+                        continue
+                    }
                     let bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax)
                     let states = try store.read { db in try db.sidecarStates(of: id) }
                     guard states.contains(where: { $0.count > bytes.count && $0.starts(with: bytes) }) else { continue }

@@ -14,7 +14,9 @@ extension Engine {
         return path.map { RelativePath($0.names + OwnPaths.tags.names) }
     }
 
-    private func tagKey(_ zone: ZoneID, _ tag: RecordName) -> String { "tagFile:\(zone)/\(tag)" }
+    private func tagPrefix(_ zone: ZoneID) -> String { "tagFile:\(zone)/" }
+
+    private func tagKey(_ zone: ZoneID, _ tag: RecordName) -> String { "\(tagPrefix(zone))\(tag)" }
 
     /// Writes one file for each tag of the zones whose tags have changed, under its present title; returns the tags for
     /// which that failed, to be tried again.
@@ -86,10 +88,18 @@ extension Engine {
             return false
         }
         let target = path(title)
-        if written == title, try files(root).entry(at: target) != nil { return false }
+        let file = TagFile(record: tag, name: title).encoded()
+        if written == title, let entry = try files(root).entry(at: target) {
+            guard try isCutOff(target, of: file, root) else { return false }
+            if case .failed = applier.trash(
+                target, expecting: entry.stamp, record: RecordID(zone: zone.id, name: tag))
+            {
+                return nil
+            }
+        }
         if try files(root).entry(at: folder) == nil { try files(root).makeDirectory(folder) }
         let mode: UInt16 = zone.mayWrite(account) ? 0o644 : 0o444
-        switch applier.put(TagFile(record: tag, name: title).encoded(), at: target, replacing: nil, mode: mode) {
+        switch applier.put(file, at: target, replacing: nil, mode: mode) {
         case .done: break
         // Somebody's own file of that name.
         case .stale: return try isTagFile(target, of: tag, title, root) ? try noteTagFile(key, title) : false
@@ -116,6 +126,17 @@ extension Engine {
         }
     }
 
+    /// Whether a file is the start of what was written, which is what a power cut leaves.
+    private func isCutOff(_ path: RelativePath, of file: [UInt8], _ root: RootKind) throws -> Bool {
+        do {
+            let bytes = try files(root).readAll(path, maxBytes: TagFile.bytesMax)
+            return bytes.count < file.count && file.starts(with: bytes)
+        } catch {
+            guard error.mayPass else { return false }
+            throw error
+        }
+    }
+
     /// Whether a file is what would be written for a tag: such as by a process that died before it noted that.
     private func isTagFile(
         _ path: RelativePath, of tag: RecordName, _ title: String, _ root: RootKind
@@ -128,8 +149,8 @@ extension Engine {
     /// of them could not be.
     func removeTagFiles(of zone: ZoneInfo) throws -> Bool {
         guard zone.row.kind != .privateZone, let folder = try tagFolder(of: zone) else { return true }
-        let prefix = tagKey(zone.id, RecordName(0)).prefix { $0 != "/" } + "/"
-        for (key, _) in try store.read({ db in try db.metaTexts(prefix: String(prefix)) }) {
+        let prefix = tagPrefix(zone.id)
+        for (key, _) in try store.read({ db in try db.metaTexts(prefix: prefix) }) {
             guard let tag = RecordName(text: key.dropFirst(prefix.count)) else { continue }
             _ = try tryTagFile(tag, title: nil, zone: zone, folder: folder)
         }
@@ -137,7 +158,7 @@ extension Engine {
         let removed = makeApplier(zone.row.root).apply(
             .removeDirectory(RecordID(zone: zone.id, name: .zoneRoot), at: folder))
         if case .failed = removed { return false }
-        return try store.read { db in try db.metaTexts(prefix: String(prefix)) }.isEmpty
+        return try store.read { db in try db.metaTexts(prefix: prefix) }.isEmpty
     }
 
     /// Takes what people changed in tag files into the history: a new title, or a new tag. A missing file is absence,
@@ -174,12 +195,16 @@ extension Engine {
                 count += writer.count
             }
         }
-        // A tag whose file is missing gets it again.
-        try store.write { db in
-            for tag in try db.allTags(in: id) where !seen.contains(tag) {
-                if try db.metaText(tagKey(id, tag)) != nil { try db.markDirty(RecordID(zone: id, name: tag)) }
-            }
-        }
+        try renewTagFiles(in: id, besides: seen)
         return count
+    }
+
+    /// Says that the tags of a zone whose files are missing, or can't be read, get them again.
+    func renewTagFiles(in zone: ZoneID, besides seen: Set<RecordName> = []) throws {
+        let prefix = tagPrefix(zone)
+        let missing = try store.read { db in try db.metaTexts(prefix: prefix) }
+            .compactMap { RecordName(text: $0.key.dropFirst(prefix.count)) }.filter { !seen.contains($0) }
+        guard !missing.isEmpty else { return }
+        try store.write { db in for tag in missing { try db.markDirty(RecordID(zone: zone, name: tag)) } }
     }
 }

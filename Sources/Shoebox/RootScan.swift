@@ -97,6 +97,9 @@ struct RootScan {
         for found in tagFolders {
             outcome.changes += try engine.readTagFiles(in: found.folder, zone: found.zone, root: root, author: author)
         }
+        for folder in listedFolders where folder.isZoneRoot && !tagFolders.contains(where: { $0.zone == folder.zone }) {
+            try engine.renewTagFiles(in: folder.zone)
+        }
         try clearTroubles()
         for found in foundSidecars {
             outcome.changes += try engine.readSidecars(found.entries, in: found.directory, root: root, author: author)
