@@ -331,6 +331,8 @@ extension Engine {
             // What can't be removed now is still the share's: were it forgotten, it would be taken for the user's own.
             let areTagFilesGone = try removeTagFiles(of: zone)
             guard try removeShown(base, from: zone.row.root), areTagFilesGone else { return }
+            // A power cut must not bring back what nobody would know again.
+            try files(zone.row.root).synchronize()
         }
         try store.write { db in
             try db.forgetRecords(of: id)

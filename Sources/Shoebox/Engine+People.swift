@@ -341,6 +341,7 @@ extension Engine {
             }
             _ = try followMoves(late)
             try pushAll()
+            guard try !showsDeleted(in: zone.id) else { continue }
             try store.write { db in
                 guard var row = try db.zone(zone.id) else { return }
                 row.state = .ended
@@ -348,5 +349,19 @@ extension Engine {
             }
             try reloadZones()
         }
+    }
+
+    /// Whether photos are still in the folder that somebody had deleted before the share was stopped: once it has ended,
+    /// nobody would take them away any more.
+    private func showsDeleted(in zone: ZoneID) throws -> Bool {
+        let shown = try store.read { db in
+            try db.base(in: zone).map(\.id).filter { id in
+                guard let record = try db.record(id), record.type.hasContent, !record.isLive else { return false }
+                return try db.state(of: id)?.movedTo == nil
+            }
+        }
+        guard !shown.isEmpty else { return false }
+        try store.write { db in for id in shown { try db.markDirty(id) } }
+        return true
     }
 }

@@ -241,8 +241,10 @@ extension Engine {
                     base.id = homeFolder
                     base.vector = try db.state(of: homeFolder)?.vector ?? [:]
                 } else {
-                    // Values travel with their dots, so what was shown of the record there is what is shown here.
-                    let home = try db.state(of: base.id)?.movedTo ?? privateZone
+                    // Values travel with their dots, so what was shown of the record there is what is shown here. What was
+                    // deleted there goes from the folder as the record that it was.
+                    let isGone = try db.record(base.id).map { $0.type.hasContent && !$0.isLive } ?? false
+                    let home = try db.state(of: base.id)?.movedTo ?? (isGone ? zone.id : privateZone)
                     base.id = RecordID(zone: home, name: base.id.name)
                     if try db.base(base.id) != nil { continue }
                 }

@@ -50,9 +50,11 @@ extension Engine {
     }
 
     private func tryTagFile(
-        _ tag: RecordName, title: String?, zone: ZoneInfo, folder: RelativePath
+        _ tag: RecordName, title: String?, zone: ZoneInfo, folder: RelativePath, isForgotten: Bool = true
     ) throws -> Bool? {
-        do { return try writeTagFile(tag, title: title, zone: zone, folder: folder) } catch {
+        do {
+            return try writeTagFile(tag, title: title, zone: zone, folder: folder, isForgotten: isForgotten)
+        } catch {
             guard let error = error as? FileError else { throw error }
             log("a tag's file is not as it should be: \(error)")
             return nil
@@ -62,7 +64,7 @@ extension Engine {
     /// Brings one tag's file up to date; nil as title for a tag that is deleted or shown as another one. False if there
     /// was no need, nil if it failed.
     private func writeTagFile(
-        _ tag: RecordName, title: String?, zone: ZoneInfo, folder: RelativePath
+        _ tag: RecordName, title: String?, zone: ZoneInfo, folder: RelativePath, isForgotten: Bool
     ) throws -> Bool? {
         let root = zone.row.root
         let key = tagKey(zone.id, tag)
@@ -84,7 +86,7 @@ extension Engine {
             }
         }
         guard let title else {
-            if written != nil { try store.write { db in try db.setMetaText(key, nil) } }
+            if written != nil, isForgotten { try store.write { db in try db.setMetaText(key, nil) } }
             return false
         }
         let target = path(title)
@@ -150,9 +152,17 @@ extension Engine {
     func removeTagFiles(of zone: ZoneInfo) throws -> Bool {
         guard zone.row.kind != .privateZone, let folder = try tagFolder(of: zone) else { return true }
         let prefix = tagPrefix(zone.id)
+        var gone: [String] = []
         for (key, _) in try store.read({ db in try db.metaTexts(prefix: prefix) }) {
             guard let tag = RecordName(text: key.dropFirst(prefix.count)) else { continue }
-            _ = try tryTagFile(tag, title: nil, zone: zone, folder: folder)
+            if try tryTagFile(tag, title: nil, zone: zone, folder: folder, isForgotten: false) != nil {
+                gone.append(key)
+            }
+        }
+        if !gone.isEmpty {
+            // A power cut must not bring back what nobody would know again.
+            try files(zone.row.root).synchronize()
+            try store.write { db in for key in gone { try db.setMetaText(key, nil) } }
         }
         guard try files(zone.row.root).entry(at: folder)?.kind == .directory else { return true }
         let removed = makeApplier(zone.row.root).apply(
@@ -182,7 +192,15 @@ extension Engine {
                     {
                         try rename(group, to: file.name, writer: &writer)
                     }
-                } else if file.record == nil, file.name.utf8.count <= 200 {
+                } else if let tag = file.record {
+                    // Written here and not noted, or noted as removed and brought back by a power cut.
+                    let record = RecordID(zone: id, name: tag)
+                    if try db.record(record)?.type == .tag {
+                        try db.setMetaText(tagKey(id, tag), file.name)
+                        try db.markDirty(record)
+                        seen.insert(tag)
+                    }
+                } else if file.name.utf8.count <= 200 {
                     let known = try tagTitles(in: id, db).values.map(normalizedTagName)
                     if !known.contains(normalizedTagName(file.name)) {
                         let tag = RecordID(zone: id, name: RecordName(bytes: world.randomBytes(16)) ?? RecordName(7))

@@ -30,7 +30,9 @@ extension Stage {
                     if path.contains(".tags/") { result["\(name) \(root) \(path)"] = "" }
                     if path.hasPrefix(".shoebox/tmp/") { result["\(name) \(root) left over"] = "" }
                 }
-                for path in disk.tree().keys where path.hasSuffix(".json") && !path.contains(".shoebox/") {
+                for (path, bytes) in disk.tree() where path.hasSuffix(".json") && !path.contains(".shoebox/") {
+                    // One that says nothing any more may stay or go.
+                    if case .document(let document) = SidecarDocument.read(bytes), document.fields.saysNothing { continue }
                     result["\(name) \(root) sidecars", default: ""] += "+"
                 }
             }
@@ -101,5 +103,12 @@ extension Stage {
             "\(replica.machine.name): \(replica.problems.map { "\($0.code) \($0.message)" }) quiet: \(replica.isQuiet)\n"
                 + replica.logLines.suffix(lines).joined(separator: "\n")
         }.joined(separator: "\n")
+    }
+}
+
+extension SidecarFields {
+    /// Whether all it says is that there is nothing.
+    fileprivate var saysNothing: Bool {
+        (caption ?? "").isEmpty && (tags ?? []).isEmpty && (rating ?? 0) == 0 && custom.isEmpty
     }
 }
