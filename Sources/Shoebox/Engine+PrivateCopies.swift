@@ -125,12 +125,13 @@ extension Engine {
                 code: .offline, operation: "copy", path: folder, reason: "the library folder is not there")
         }
         let source = parent.appending(row.name)
-        let directory = RelativePath([FileName(safe: folder)])
         try store.write { db in try db.setMetaText(unsettledKey, "1") }
-        if try world.library.entry(at: directory) == nil { try world.library.makeDirectory(directory) }
+        let directory = try folderOfCopies(folder)
         let key = "copy:\(row.id)"
         var target = directory.appending(row.name)
-        if let former = try store.read({ db in try db.metaText(key) }), let path = RelativePath(former) {
+        if let former = try store.read({ db in try db.metaText(key) }), let path = RelativePath(former),
+            path.parent == directory
+        {
             target = path
         }
         let (hash, stamp) = try ContentHasher.hash(source, files(row.root))
@@ -144,6 +145,8 @@ extension Engine {
             if try holdsCopy(hash, at: target) { return try noteCopy(of: row.id, at: target) }
             replaced = try world.library.entry(at: target)?.stamp
         }
+        // Before it is there: what a power cut leaves of it is written again, and no other file beside it.
+        try noteCopy(of: row.id, at: target)
         let copier = FileApplier(
             world.library, nowMilliseconds: world.nowMilliseconds, randomBytes: world.randomBytes,
             content: { _, _ in
@@ -156,7 +159,21 @@ extension Engine {
         if case .stale(let reason) = outcome {
             throw FileError(code: .exists, operation: "copy", path: target.description, reason: reason)
         }
-        try noteCopy(of: row.id, at: target)
+    }
+
+    /// The folder at the top of the library in which copies are kept: of its name, or, where a file stands, of the first
+    /// free one of `Name 2`, `Name 3`….
+    private func folderOfCopies(_ name: String) throws -> RelativePath {
+        var number = 1
+        while true {
+            let directory = RelativePath([FileName(safe: number == 1 ? name : "\(name) \(number)")])
+            guard let entry = try world.library.entry(at: directory) else {
+                try world.library.makeDirectory(directory)
+                return directory
+            }
+            if entry.kind == .directory { return directory }
+            number += 1
+        }
     }
 
     private func holdsCopy(_ hash: Digest32, at path: RelativePath) throws -> Bool {
@@ -180,11 +197,18 @@ extension Engine {
             let name = path.last
         else { return }
         let places = SidecarName.candidates(for: name).map { path.parent.appending($0) }
-        guard let target = places.first, try places.allSatisfy({ try world.library.entry(at: $0) == nil }) else {
-            return
+        guard let target = places.first else { return }
+        let text = SidecarDocument(record: nil, rev: nil, fields: details.sidecar, unknown: [:]).encoded()
+        var cutOff: FileStamp?
+        for place in places {
+            guard let entry = try world.library.entry(at: place) else { continue }
+            // What a power cut left of it is written again.
+            guard place == target, entry.kind == .file, entry.stamp.size < text.count,
+                text.starts(with: try world.library.readAll(place, maxBytes: SidecarDocument.bytesMax))
+            else { return }
+            cutOff = entry.stamp
         }
-        let document = SidecarDocument(record: nil, rev: nil, fields: details.sidecar, unknown: [:])
-        let outcome = makeApplier(.library).put(document.encoded(), at: target, replacing: nil)
+        let outcome = makeApplier(.library).put(text, at: target, replacing: cutOff)
         if case .failed(let error) = outcome { throw error }
     }
 

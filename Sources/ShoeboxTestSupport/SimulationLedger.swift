@@ -91,6 +91,15 @@ public struct SimulationLedger: Sendable {
         }
     }
 
+    /// Notes that a folder went as a whole: if what was deleted in it before had not been looked at yet, nobody can tell
+    /// that from what went with it.
+    mutating func noteFolderGone(_ folder: String, on machine: String) {
+        for index in entries.indices where entries[index].deletedOn == machine {
+            guard entries[index].deletedFrom.contains(where: { $0.hasPrefix(folder + "/") }) else { continue }
+            entries[index].wentWithFolder = true
+        }
+    }
+
     /// Notes that an act changed what is said of a file with these bytes.
     mutating func touch(_ bytes: [UInt8]) {
         for index in entries.indices where entries[index].kind == .content && entries[index].bytes == bytes {

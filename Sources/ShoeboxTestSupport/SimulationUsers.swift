@@ -24,6 +24,11 @@ final class SimulationUsers: Sendable {
         guard disk.isMounted else { return }
         let before = shown(on: machine)
         let placesBefore = places(on: machine)
+        var gone: RelativePath?
+        switch act {
+        case .deleteFolder(let folder), .folderToFile(let folder): gone = Places(disk, root).subfolder(folder)
+        default: break
+        }
         do throws(FileError) {
             try carryOut(act, machine, disk, root, step)
         } catch {
@@ -43,6 +48,7 @@ final class SimulationUsers: Sendable {
             state.ledger.noteAct(
                 before: placesBefore, after: placesAfter, isDeletion: isDeletion, isOfFolder: isOfFolder,
                 machine: machine.name, step: step)
+            if let gone { state.ledger.noteFolderGone("\(disk.name)/\(gone)", on: machine.name) }
         }
     }
 
