@@ -145,15 +145,16 @@ extension Engine {
             if try holdsCopy(hash, at: target) { return try noteCopy(of: row.id, at: target) }
             replaced = try world.library.entry(at: target)?.stamp
         }
-        // Before it is there: what a power cut leaves of it is written again, and no other file beside it.
+        // Before it is there: made again after a crash, it is no other file beside it.
         try noteCopy(of: row.id, at: target)
-        let copier = FileApplier(
+        var copier = FileApplier(
             world.library, nowMilliseconds: world.nowMilliseconds, randomBytes: world.randomBytes,
             content: { _, _ in
                 FileContent(mode: 0o644, modifiedNanoseconds: stamp.modifiedNanoseconds) { take in
                     try stream(file, into: take)
                 }
             }, recordIntent: { _ in })
+        copier.isDurable = true
         let outcome = copier.apply(.write(row.id, at: target, contentHash: hash, replacing: replaced))
         if case .failed(let error) = outcome { throw error }
         if case .stale(let reason) = outcome {
@@ -199,16 +200,10 @@ extension Engine {
         let places = SidecarName.candidates(for: name).map { path.parent.appending($0) }
         guard let target = places.first else { return }
         let text = SidecarDocument(record: nil, rev: nil, fields: details.sidecar, unknown: [:]).encoded()
-        var cutOff: FileStamp?
-        for place in places {
-            guard let entry = try world.library.entry(at: place) else { continue }
-            // What a power cut left of it is written again.
-            guard place == target, entry.kind == .file, entry.stamp.size < text.count,
-                text.starts(with: try world.library.readAll(place, maxBytes: SidecarDocument.bytesMax))
-            else { return }
-            cutOff = entry.stamp
-        }
-        let outcome = makeApplier(.library).put(text, at: target, replacing: cutOff)
+        guard try places.allSatisfy({ try world.library.entry(at: $0) == nil }) else { return }
+        var applier = makeApplier(.library)
+        applier.isDurable = true
+        let outcome = applier.put(text, at: target, replacing: nil)
         if case .failed(let error) = outcome { throw error }
     }
 

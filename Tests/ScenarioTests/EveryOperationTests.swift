@@ -68,6 +68,11 @@ import Testing
                 let difference = treeDifference(found.mapValues { Array($0.utf8) }, expected)
                 if !difference.isEmpty, Self.environment["SHOEBOX_NARRATE"] != nil {
                     print("NARRATION", comment, stage.describe(lines: 40))
+                    for replica in stage.village.replicas {
+                        replica.narrate = { print($0) }
+                        EngineSimulationNarrator(replica).tell(replica.machine.name)
+                        replica.narrate = nil
+                    }
                 }
                 #expect(difference == [], "\(comment)")
                 #expect(kept.subtracting(stage.kept()) == [], comment)

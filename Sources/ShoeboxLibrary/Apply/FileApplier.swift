@@ -19,6 +19,8 @@ public struct FileApplier {
     let randomBytes: (Int) -> [UInt8]
     private let content: (RecordID, Digest32) throws -> FileContent
     private let recordIntent: (WriteIntent) throws -> Void
+    /// Whether each file's bytes are durable before it is in its place: for what nobody could write again.
+    public var isDurable = false
 
     /// An applier for one root.
     ///
@@ -66,7 +68,7 @@ public struct FileApplier {
             if let stale = try staleness(of: path, expecting: replaced) { return stale }
             let (temporary, stamp) = try writeAside(path) { file throws(FileError) in
                 try file.write(bytes)
-                return try file.finish(mode: mode, modifiedNanoseconds: nil, durably: false)
+                return try file.finish(mode: mode, modifiedNanoseconds: nil, durably: isDurable)
             }
             return try place(
                 temporary, stamp, at: path, replacing: replaced, record: nil, keepsReplaced: keepsReplaced)
@@ -215,7 +217,7 @@ public struct FileApplier {
                         reason: "the bytes that came are not those that were meant")
                 }
                 return try file.finish(
-                    mode: source.mode, modifiedNanoseconds: source.modifiedNanoseconds, durably: false)
+                    mode: source.mode, modifiedNanoseconds: source.modifiedNanoseconds, durably: isDurable)
             }
             return .ready(
                 PreparedWrite(
