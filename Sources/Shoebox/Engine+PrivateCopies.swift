@@ -80,6 +80,8 @@ extension Engine {
     }
 
     private func reportPrivateCopy(_ row: BaseRow, title: String, _ reason: PrivateCopyReason) throws {
+        let copy = try store.read { db in try db.metaText("copy:\(row.id)") }.flatMap { RelativePath($0) }
+        let folder = copy?.parent.last.map { "\($0)" } ?? "Private copies of \(title)"
         let what =
             switch reason {
             case .notPermitted:
@@ -91,7 +93,7 @@ extension Engine {
             }
         try report(
             "readOnly", path: row.name.description, zone: row.id.zone,
-            "\(what) in 'Private copies of \(title)' in your library.",
+            "\(what) in '\(folder)' in your library.",
             "The original comes back. Ask the owner for 'readWrite' to change it for everyone.")
     }
 

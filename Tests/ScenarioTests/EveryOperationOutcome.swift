@@ -32,7 +32,9 @@ extension Stage {
                 }
                 for (path, bytes) in disk.tree() where path.hasSuffix(".json") && !path.contains(".shoebox/") {
                     // One that says nothing any more may stay or go.
-                    if case .document(let document) = SidecarDocument.read(bytes), document.fields.saysNothing { continue }
+                    if case .document(let document) = SidecarDocument.read(bytes), document.fields.saysNothing {
+                        continue
+                    }
                     result["\(name) \(root) sidecars", default: ""] += "+"
                 }
             }

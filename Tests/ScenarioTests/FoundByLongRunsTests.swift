@@ -1,5 +1,8 @@
 import Shoebox
+import ShoeboxLibrary
 import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
 import Testing
@@ -89,5 +92,63 @@ import Testing
     ])
     func `who takes the place of a photo that left its sidecar there gets one of its own`(script: SimulationScript) {
         #expect(EngineRun(script: script, isVillage: false).failures == [])
+    }
+
+    @Test func `an edit that counts for nobody is kept beside a file that stands where its folder would`() throws {
+        let party = try Party(bob: "readOnly")
+        try party.bob.machine.library.write("Private copies of Summer", "a file")
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "bob's edit")
+        #expect(try party.village.settle())
+        #expect(
+            party.bob.tree(.library) == [
+                "Private copies of Summer": "a file", "Private copies of Summer 2/a.jpg": "bob's edit",
+            ])
+        party.expectNamed("readOnly", by: [party.bob], containing: "'Private copies of Summer 2'")
+        party.expectShown()
+    }
+
+    @Test func `a photo that was deleted just before its share was stopped on another device goes everywhere`() throws {
+        var party = try Party(bob: "readWrite")
+        let laptop = try party.village.addDevice(of: party.alice, name: "laptop")
+        #expect(try party.village.settle())
+        try laptop.machine.library.delete("Summer/deep/b.jpg")
+        try party.rounds(of: laptop, 6)
+        // Alice knows of the deletion, and stops the share; a third device hears of both at once.
+        #expect(party.alice.request(.stop(share: "Summer")).code == 0)
+        #expect(try party.village.settleDeletions())
+        for replica in [party.alice, laptop] {
+            #expect(
+                replica.tree(.library) == ["Summer/a.jpg": "aaa", "Private/c.jpg": "ccc"], "\(replica.machine.name)")
+        }
+    }
+
+    @Test func `a folder of tag files that was deleted is written again`() throws {
+        let village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        try alice.machine.library.write("a.jpg", "one")
+        #expect(try village.settle())
+        #expect(alice.request(.tag(path: alice.path("a.jpg"), titles: ["Lake"], isMember: true)).code == 0)
+        #expect(try village.settle())
+        let before = alice.machine.library.tree().filter { $0.key.hasPrefix(".tags/") }
+        #expect(before.count == 1)
+        try alice.machine.library.delete(".tags")
+        #expect(try village.settle())
+        #expect(alice.machine.library.tree().filter { $0.key.hasPrefix(".tags/") } == before)
+        #expect(alice.sidecar("a.jpg", .library)?.fields.tags == ["Lake"])
+    }
+
+    /// One device moves a photo out of a share, another makes a photo in it and the third deletes that; then it is stopped.
+    @Test func `what was deleted in a share that another device brought home is shown by none`() {
+        let script = SimulationScript(
+            seed: 50_098,
+            steps: [
+                .command(machine: 2, root: .shared, .remove(share: 844, file: 863)),
+                .user(machine: 3, root: .library, .makeFolder(in: 650, name: 390)),
+                .user(machine: 3, root: .library, .write(folder: 471, name: 5, bytes: 195)), .sync(machine: 3),
+                .sync(machine: 2), .userDuring(machine: 2, afterCalls: 16, root: .library, .delete(file: 99)),
+                .sync(machine: 2), .sync(machine: 2), .sync(machine: 2),
+                .command(machine: 0, root: .library, .stop(share: 328)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
     }
 }
