@@ -41,6 +41,7 @@ extension Engine {
         try recover(root)
         try spreadTagChanges()
         let dirtyLayout = try store.read { db in try db.dirtyLayout(root: root) }
+        try removeDeletedParked(root)
         let parked = try store.read { db in try db.parkedBase(root: root) }
         if !parked.isEmpty { try store.write { db in for row in parked { try db.markDirty(row.id) } } }
         let limit = max(1, settings.applyMax)
@@ -97,6 +98,22 @@ extension Engine {
             }
         }
         return outcome
+    }
+
+    /// Moves what is aside and was deleted meanwhile to the trash: its place may be somebody else's by now.
+    private func removeDeletedParked(_ root: RootKind) throws {
+        for row in try store.read({ db in try db.parkedBase(root: root) }) where row.kind == .file {
+            let isDeleted = try store.read { db in
+                guard let record = try db.record(row.id), !record.isLive else { return false }
+                return try db.state(of: row.id)?.movedTo == nil
+            }
+            guard isDeleted, case .done = makeApplier(root).trashParked(row.id) else { continue }
+            try store.write { db in
+                try oweRemoval(ofSidecarOf: row.id, db)
+                try db.removeBase(row.id)
+                try db.removeSidecar(row.id)
+            }
+        }
     }
 
     /// Takes back what was said of files that could not be brought up to date, where nothing is left to do: by another

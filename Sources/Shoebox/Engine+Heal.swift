@@ -39,6 +39,16 @@ extension Engine {
         }
         zones[zone.id]?.row.isHeadDirty = true
         lastOffered[zone.id] = world.uptimeMilliseconds()
+        if zone.row.kind == .privateZone { try offerStopped(checksBytes: checksBytes) }
+    }
+
+    /// Publishes the ends of own shares that the container lacks: for others, and for own devices that had not heard of
+    /// them, a share would go on of which all was brought home. Who stopped one has published that in the private zone, too.
+    private func offerStopped(checksBytes: Bool) throws {
+        for zone in zones.values.sorted(by: ZoneInfo.comesBefore)
+        where zone.row.isMine && zone.row.kind == .share && zone.row.state == .ended {
+            try offerAgain(zone, checksBytes: checksBytes)
+        }
     }
 
     private func unofferedKey(_ zone: ZoneID) -> String { "unoffered.\(zone)" }

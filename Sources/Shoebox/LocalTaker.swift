@@ -290,7 +290,8 @@ struct LocalTaker {
 
     /// Forgets what the folder of a zone showed, as it is gone as a whole. Bytes that were nowhere else went with it.
     private mutating func forgetShown(of zone: ZoneID) throws {
-        for row in try db.base(in: zone) where row.root == root {
+        // What is aside was not in the folder, and goes back where it belongs.
+        for row in try db.base(in: zone) where row.root == root && !row.isParked {
             if row.kind == .file {
                 // An edit whose bytes went with the folder, and were never published, gives way to the content before it;
                 // what has none is gone.

@@ -114,6 +114,11 @@ final class SimulationUsers: Sendable {
         return state.withLock { $0.ledger.found(in: files) }
     }
 
+    /// Whether somebody has a file open: it is closed under the name by which it was opened.
+    private func isBeingWritten(_ path: RelativePath, _ disk: SimulatedDisk) -> Bool {
+        state.withLock { $0.begun.contains { $0.disk === disk && $0.path == path.description } }
+    }
+
     private func carryOut(
         _ act: SimulationStep.Act, _ machine: SimulatedMachine, _ disk: SimulatedDisk, _ root: SimulationStep.Root,
         _ step: Int
@@ -127,15 +132,18 @@ final class SimulationUsers: Sendable {
             guard let target = places.file(file) else { return }
             try write(target, bytes, saving, machine, disk, step)
         case .rename(let file, let name):
-            guard let source = places.file(file), let name = FileName(Names.photo(name)) else { return }
+            guard let source = places.file(file), let name = FileName(Names.photo(name)), !isBeingWritten(source, disk)
+            else { return }
             try disk.move(source, to: source.parent.appending(name))
         case .move(let file, let folder):
-            guard let source = places.file(file), let folder = places.folder(folder), let name = source.last else {
-                return
-            }
+            guard let source = places.file(file), let folder = places.folder(folder), let name = source.last,
+                !isBeingWritten(source, disk)
+            else { return }
             try disk.move(source, to: folder.appending(name))
         case .swap(let file, let other):
-            guard let one = places.file(file), let two = places.file(other), one != two else { return }
+            guard let one = places.file(file), let two = places.file(other), one != two, !isBeingWritten(one, disk),
+                !isBeingWritten(two, disk)
+            else { return }
             try disk.move(one, to: two, mode: .exchange)
         case .fileToFolder(let file):
             guard let target = places.file(file), let name = FileName(Names.photo(file)) else { return }

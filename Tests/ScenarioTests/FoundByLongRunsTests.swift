@@ -151,4 +151,29 @@ import Testing
             ])
         #expect(EngineRun(script: script).failures == [])
     }
+
+    @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() throws {
+        var party = try Party(bob: "readWrite")
+        let laptop = try party.village.addDevice(of: party.alice, name: "laptop")
+        #expect(try party.village.settle())
+        let backup = party.village.world.storage.snapshot()
+        // Only the device that stops it knows of that.
+        #expect(laptop.request(.stop(share: "Summer")).code == 0)
+        try party.rounds(of: laptop, 3)
+        party.village.world.storage.restore(backup)
+        // Whether what was published is still there is looked at now and then.
+        for _ in 0..<4 {
+            try party.village.pass(4)
+            party.village.world.clock.advance(milliseconds: 61_000)
+        }
+        #expect(try party.village.settle())
+        for replica in [party.bob, party.carol] {
+            #expect(replica.tree(.shared) == [:], "\(replica.label)")
+            #expect(replica.problems.contains { $0.code == "ended" }, "\(replica.problems)")
+        }
+        for replica in [party.alice, laptop] {
+            #expect(
+                replica.tree(.library) == ["Summer/a.jpg": "aaa", "Summer/deep/b.jpg": "bbb", "Private/c.jpg": "ccc"])
+        }
+    }
 }

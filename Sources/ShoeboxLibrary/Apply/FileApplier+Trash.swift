@@ -281,6 +281,18 @@ extension FileApplier {
         return .done(try files.entry(at: to)?.stamp)
     }
 
+    /// Moves what was put aside for a record to the trash, as what it was where it came from.
+    public func trashParked(_ record: RecordID) -> ApplyOutcome {
+        outcome { () throws(FileError) in
+            let (parked, info) = try parkingPlace(record)
+            guard let entry = try files.entry(at: parked) else { return .stale("nothing is aside for \(record)") }
+            let item = try reserveTrash(for: try readInfo(info)?.path ?? RelativePath([entry.name]), record: record)
+            try files.rename(parked, to: item.path, mode: .failIfExists)
+            discard(info)
+            return .done(nil)
+        }
+    }
+
     private func parkingPlace(_ record: RecordID) throws(FileError) -> (parked: RelativePath, info: RelativePath) {
         let name = "park-\(record.zone)-\(record.name)"
         return (

@@ -341,7 +341,7 @@ public struct FileApplier {
 
     // MARK: Errors
 
-    private func outcome(_ body: () throws(FileError) -> ApplyOutcome) -> ApplyOutcome {
+    func outcome(_ body: () throws(FileError) -> ApplyOutcome) -> ApplyOutcome {
         do throws(FileError) {
             return try body()
         } catch {
