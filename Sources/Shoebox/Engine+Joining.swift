@@ -100,20 +100,30 @@ extension Engine {
         _ = try openContainer()
         try readLettersNow()
         var joined: [ZoneInfo] = []
+        var unread: CloudError?
         // Of those that were left, or have ended, only what somebody has invited to since.
         let again = Set(try store.read { db in try pendingInvitations(db) }.filter { !$0.isAnnouncement }.map(\.zone))
         for id in try ZoneFolder.zones(on: world.mount) where zones[id] == nil || again.contains(id) {
             do { joined.append(try join(id, fingerprint: nil)) } catch let error as CloudError {
                 // Others' private zones and shares of others: not for this account.
                 if error.code == .offline { throw error }
+                if error.code == .mount { unread = error }
                 continue
             } catch let error as RequestError {
                 log("not accepted: \(error)")
                 continue
             }
         }
-        guard !joined.isEmpty else { return Reply(lines: ["No invitation is waiting."]) }
-        return acceptedReply(joined)
+        guard !joined.isEmpty else {
+            // Whether one is waiting can't be said.
+            if let unread { throw unread }
+            return Reply(lines: ["No invitation is waiting."])
+        }
+        var reply = acceptedReply(joined)
+        if let unread {
+            reply.lines.append("Not all shares could be read: \(unread.message) Run it again for the others.")
+        }
+        return reply
     }
 
     private func acceptedReply(_ joined: [ZoneInfo]) -> Reply {
