@@ -48,6 +48,8 @@ extension Engine {
         for zone in zones.values.sorted(by: ZoneInfo.comesBefore)
         where zone.row.isMine && zone.row.kind == .share && zone.row.state == .ended {
             try offerAgain(zone, checksBytes: checksBytes)
+            // The head names the control by which it ended.
+            try push(zone.id)
         }
     }
 

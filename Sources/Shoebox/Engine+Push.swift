@@ -38,7 +38,8 @@ extension Engine {
     }
 
     /// Publishes one batch of a zone: assets, then segments, one barrier, then the head.
-    private func push(_ id: ZoneID) throws -> Int {
+    @discardableResult
+    func push(_ id: ZoneID) throws -> Int {
         guard let zone = zones[id] else { return 0 }
         let isIdle = try store.read { db in
             try !zone.row.isHeadDirty && db.outbox(of: id).isEmpty && !db.hasPendingChanges(in: id, before: .max)
