@@ -4,6 +4,7 @@
 #   SEEDS=1000 FIRST=1000   how many seeds, and from which on
 #   WEATHER=everything      what fate sends (a list with commas, or all); see Tests/ScenarioTests/EngineSimulationWeather.swift
 #   FAILURES=1 TRIES=300    how many failing seeds to look for, and how often to try a shorter script
+#   SHOEBOX_NARRATE=1       tell the shrunk run step by step: logs, files, and changes of records
 #   JOBS=2                  how many seeds at once; as many as there are cores if not given
 #   THOROUGH=1              instead: every scenario once for each file operation in it, that one failing, as far as
 #                           SHOEBOX_DEEDS names them (see Tests/ScenarioTests/EveryOperationDeed.swift); SHOEBOX_OPERATION=84

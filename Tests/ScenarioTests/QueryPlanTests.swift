@@ -64,6 +64,7 @@ import Testing
     /// a mass deletion, the first look after a start of the machine, a zone that comes or goes.
     private static let rare = [
         "SELECT DISTINCT account, sender", "SELECT count(*) FROM base", "SELECT * FROM sidecar ORDER BY",
+        "SELECT DISTINCT zone, record FROM sidecarState",
         "UPDATE record SET dirty = 1 WHERE zone = ?",
     ]
 

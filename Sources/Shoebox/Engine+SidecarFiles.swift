@@ -1,0 +1,223 @@
+import Foundation
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// Sidecars as files: written, moved along with their photos, and put away.
+
+extension Engine {
+    /// How long the states that sidecars were written from are kept, milliseconds: 30 days.
+    private var sidecarStateMilliseconds: UInt64 { 30 * 86_400_000 }
+
+    /// Writes the sidecars of shown photos that have something to say, where the file does not say it yet; returns those
+    /// for which that failed, to be tried again.
+    func writeSidecars(
+        for rows: [RecordRow], root: RootKind, outcome: inout ApplyOutcomes
+    ) throws -> Set<RecordID> {
+        guard settings.sidecars != .never else { return [] }
+        var failed: Set<RecordID> = []
+        let applier = makeApplier(root)
+        for record in rows where record.type.hasContent && record.isLive {
+            let found = try store.read { db -> (BaseRow, RelativePath, PhotoDetails, SidecarRow?)? in
+                guard let row = try db.base(record.id), row.root == root, !row.isParked,
+                    let directory = try db.basePath(of: row.parent, top: [top(root)])
+                else { return nil }
+                return (row, directory, try details(of: record.id, db), try db.sidecar(record.id))
+            }
+            guard let (row, directory, details, former) = found else { continue }
+            guard !details.isEmpty || former != nil || settings.sidecars == .always else { continue }
+            do {
+                switch try writeSidecar(details, of: row, in: directory, former: former, applier: applier) {
+                case true?: outcome.operations += 1
+                case false?: continue
+                case nil: failed.insert(record.id)
+                }
+            } catch let error as FileError {
+                failed.insert(record.id)
+                try reportUnwritten(directory.appending(row.name), root: root, error)
+            }
+        }
+        return failed
+    }
+
+    /// Whether a sidecar was written; false if there was no need, or it is to be read first, nil if it failed.
+    private func writeSidecar(
+        _ details: PhotoDetails, of row: BaseRow, in directory: RelativePath, former: SidecarRow?, applier: FileApplier
+    ) throws -> Bool? {
+        let files = files(row.root)
+        var taken: [FileName: FileStamp] = [:]
+        for candidate in SidecarName.candidates(for: row.name) {
+            if let entry = try files.entry(at: directory.appending(candidate)) { taken[candidate] = entry.stamp }
+        }
+        var replaced: FileStamp?
+        var unknown: JSONObject = [:]
+        var name: FileName?
+        for candidate in SidecarName.candidates(for: row.name) {
+            guard let stamp = taken[candidate] else {
+                name = candidate
+                break
+            }
+            let path = directory.appending(candidate)
+            let bytes = try readSidecar(path, files)
+            guard former?.name == candidate, let known = former?.stamp, known.isUnchanged(from: stamp) else {
+                switch SidecarDocument.read(bytes) {
+                case .foreign where former?.name != candidate: continue
+                default:
+                    // Ours, and edited since it was last read: it is read before it is written.
+                    later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
+                    return false
+                }
+            }
+            guard case .document(let document) = SidecarDocument.read(bytes) else { return false }
+            let says = try store.read { db in try db.sidecarState(rev: document.rev ?? "", of: row.id) }.flatMap(
+                Self.fields)
+            if says == details.sidecar, document.fields == details.sidecar, document.record == row.id.name {
+                return false
+            }
+            unknown = document.unknown
+            replaced = stamp
+            name = candidate
+            break
+        }
+        guard let name else { return false }
+        if replaced == nil, details.isEmpty, settings.sidecars == .whenNeeded { return false }
+        let rev = encodeHex(world.randomBytes(8))
+        let document = SidecarDocument(record: row.id.name, rev: rev, fields: details.sidecar, unknown: unknown)
+        let mode: UInt16 = may(.rate, in: row.id.zone) ? 0o644 : 0o444
+        let now = world.nowMilliseconds()
+        // Before the file, so that what a power cut leaves of it is known again.
+        try store.write { db in
+            try db.setSidecarState(
+                rev: rev, of: row.id, fields: Data(document.encoded()), nowMilliseconds: now,
+                keptMilliseconds: sidecarStateMilliseconds)
+        }
+        let outcome = applier.put(
+            document.encoded(), at: directory.appending(name), replacing: replaced, mode: mode)
+        switch outcome {
+        case .done(let stamp):
+            guard let stamp else { return false }
+            try clearProblem("sidecarNotWritten", path: display(directory.appending(name), row.root))
+            try store.write { db in
+                try db.setSidecar(SidecarRow(id: row.id, name: name, stamp: stamp, rev: rev))
+            }
+            return true
+        case .stale(let reason):
+            log("sidecar of '\(row.name)' not written: \(reason)")
+            later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
+            return nil
+        case .failed(let error):
+            try reportUnwritten(directory.appending(name), root: row.root, error)
+            return nil
+        }
+    }
+
+    /// The bytes of what has the name of a sidecar; none if it is too long for one, or must not be read.
+    ///
+    /// - Throws: when it can't be read now.
+    private func readSidecar(_ path: RelativePath, _ files: any LocalFileSystem) throws -> [UInt8] {
+        do { return try files.readAll(path, maxBytes: SidecarDocument.bytesMax + 1) } catch {
+            guard error.mayPass else { return [] }
+            throw error
+        }
+    }
+
+    func reportUnwritten(_ path: RelativePath, root: RootKind, _ error: FileError) throws {
+        let shown = display(path, root)
+        try report(
+            "sidecarNotWritten", path: shown, "The sidecar of '\(shown)' cannot be written: \(error.reason).",
+            "Make the folder writable, or free some space; it is tried again with the next change.")
+    }
+
+    /// Moves a record's sidecar file to the trash, if it is as last seen or can't be read.
+    @discardableResult
+    func removeSidecarFile(of id: RecordID, besides path: RelativePath, root: RootKind) throws -> ApplyOutcome {
+        guard let row = try store.read({ db in try db.sidecar(id) }) else { return .done(nil) }
+        return trashSidecar(path.parent.appending(row.name), expecting: row.stamp, record: id, root: root)
+    }
+
+    /// Moves the sidecar of a photo that goes, or has gone, to the trash. One that was edited since it was last seen stays,
+    /// to be read; but not one that was broken: nobody will mend it for a photo that is gone.
+    func trashSidecar(
+        _ path: RelativePath, expecting stamp: FileStamp, record: RecordID? = nil, root: RootKind
+    ) -> ApplyOutcome {
+        let applier = makeApplier(root)
+        let outcome = applier.trash(path, expecting: stamp, record: record)
+        guard case .stale = outcome, let entry = try? files(root).entry(at: path), entry.kind == .file,
+            !files(root).hasWriter(path),
+            let bytes = try? files(root).readAll(path, maxBytes: SidecarDocument.bytesMax),
+            case .broken = SidecarDocument.read(bytes, wasOurs: true)
+        else { return outcome }
+        return applier.trash(path, expecting: entry.stamp, record: record)
+    }
+
+    /// Moves a record's sidecar file along with its photo, if its new place is free; false if that is taken. One that was
+    /// edited since it was last read is the photo's all the same, and is read at its new place.
+    @discardableResult
+    func moveSidecarFile(of id: RecordID, from old: RelativePath, to new: RelativePath, root: RootKind) throws -> Bool {
+        guard var row = try store.read({ db in try db.sidecar(id) }), let name = new.last,
+            let target = SidecarName.candidates(for: name).first
+        else { return true }
+        let files = files(root)
+        let source = old.parent.appending(row.name)
+        let destination = new.parent.appending(target)
+        guard source != destination, let entry = try files.entry(at: source), entry.kind == .file else { return true }
+        let isAsSeen = entry.stamp.isUnchanged(from: row.stamp)
+        if !isAsSeen {
+            guard let bytes = try? files.readAll(source, maxBytes: SidecarDocument.bytesMax),
+                case .document(let document) = SidecarDocument.read(bytes), document.record == id.name
+            else { return true }
+        }
+        guard try files.entry(at: destination) == nil else { return false }
+        try files.rename(source, to: destination, mode: .failIfExists)
+        row.name = target
+        if isAsSeen { row.stamp = try files.entry(at: destination)?.stamp ?? row.stamp }
+        let moved = row
+        try store.write { db in try db.setSidecar(moved) }
+        if !isAsSeen { later[.init(root: root, path: new.parent)] = world.uptimeMilliseconds() }
+        return true
+    }
+
+    /// Takes an own sidecar out of the way of a file that another device has under its name: such as the JSON file that
+    /// came with a photo from elsewhere. It goes on under the other name that a sidecar may have.
+    func makeWay(at path: RelativePath, root: RootKind) throws {
+        guard let wanted = path.last, !SidecarName.photos(for: wanted).isEmpty else { return }
+        let found = try store.read { db -> (SidecarRow, FileName)? in
+            guard let folder = try db.base(at: path.parent, root: root, top: top(root)) else { return nil }
+            for photo in SidecarName.photos(for: wanted) {
+                guard let base = try db.base(named: photo, in: folder, root: root), base.kind == .file,
+                    let row = try db.sidecar(base.id), row.name == wanted
+                else { continue }
+                return (row, photo)
+            }
+            return nil
+        }
+        guard let (row, photo) = found, let entry = try files(root).entry(at: path), entry.kind == .file else { return }
+        for candidate in SidecarName.candidates(for: photo) where candidate != wanted {
+            let target = path.parent.appending(candidate)
+            guard try files(root).entry(at: target) == nil else { continue }
+            try files(root).rename(path, to: target, mode: .failIfExists)
+            let moved = SidecarRow(id: row.id, name: candidate, stamp: row.stamp, rev: row.rev)
+            try store.write { db in try db.setSidecar(moved) }
+            return
+        }
+    }
+
+    /// The same for a photo that its user renamed or moved without its sidecar. `folder` and `name` are where it was.
+    func followWithSidecar(_ id: RecordID, from folder: RecordID, _ name: FileName, root: RootKind) throws {
+        let paths = try store.read { db -> (RelativePath, RelativePath)? in
+            guard let row = try db.base(id), row.kind == .file, try db.sidecar(id) != nil,
+                let former = try db.basePath(of: folder, top: [top(root)]),
+                let present = try db.basePath(of: row.parent, top: [top(root)])
+            else { return nil }
+            return (former.appending(name), present.appending(row.name))
+        }
+        guard let (old, new) = paths else { return }
+        do { try moveSidecarFile(of: id, from: old, to: new, root: root) } catch let error as FileError {
+            log("the sidecar of '\(name)' stays behind: \(error)")
+        }
+    }
+}
