@@ -81,7 +81,7 @@ extension Engine {
                 return
             } catch let error as CloudError {
                 // One that can't be read just now may be the private zone: to make another would be to lose it.
-                guard error.code != .offline, error.code != .mount || error.cause?.code == .denied else { throw error }
+                guard error.code != .offline, !error.mayBeReadLater else { throw error }
             }
         }
         _ = try makeZone(Control(kind: .privateZone, owner: account, ownerLabel: settings.label))
@@ -145,4 +145,9 @@ extension Engine {
         try clearProblem("rootForeign", path: name)
         return true
     }
+}
+
+extension CloudError {
+    /// Whether a zone's folder could not be read just now. One that is denied is somebody else's, and stays so.
+    var mayBeReadLater: Bool { code == .mount && cause?.code != .denied }
 }

@@ -107,7 +107,7 @@ extension Engine {
             do { joined.append(try join(id, fingerprint: nil)) } catch let error as CloudError {
                 // Others' private zones and shares of others: not for this account.
                 if error.code == .offline { throw error }
-                if error.code == .mount { unread = error }
+                if error.mayBeReadLater { unread = error }
                 continue
             } catch let error as RequestError {
                 log("not accepted: \(error)")
