@@ -1,5 +1,5 @@
-# To be sourced: how the tests are built with the address sanitizer, instrumented for the coverage-guided fuzzer (LLVM's
-# libFuzzer, which the toolchain brings). Both use one build directory.
+# To be sourced: how the tests are built with the address sanitizer and instrumented for the coverage-guided fuzzer (LLVM's
+# libFuzzer, which the toolchain brings).
 address_scratch=.build/sanitize-address
 fuzzer=$(find "$(dirname "$(dirname "$(readlink -f "$(command -v "${SWIFT:-swift}")")")")/lib/clang" \
     -name "libclang_rt.fuzzer_no_main-$(uname -m).a" 2>/dev/null | head -1)

@@ -174,7 +174,8 @@ extension Engine {
         guard try files.entry(at: destination) == nil else { return false }
         try files.rename(source, to: destination, mode: .failIfExists)
         row.name = target
-        if isAsSeen { row.stamp = try files.entry(at: destination)?.stamp ?? row.stamp }
+        // Not what was written into it since: that is still to be read.
+        if let found = try files.entry(at: destination)?.stamp, found.isUnchanged(from: row.stamp) { row.stamp = found }
         let moved = row
         try store.write { db in try db.setSidecar(moved) }
         if !isAsSeen { later[.init(root: root, path: new.parent)] = world.uptimeMilliseconds() }

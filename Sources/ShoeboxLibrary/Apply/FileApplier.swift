@@ -285,7 +285,7 @@ public struct FileApplier {
                 if error.code == .exists { return .stale("'\(path)' is taken") }
                 throw error
             }
-            return .done(try files.entry(at: path)?.stamp ?? stamp)
+            return .done(try stampInPlace(path, of: stamp))
         }
         // The new bytes go to the place in the trash that the old ones will have, and the two swap in one step: at every
         // instant the path has one whole version, and no other version is without a name.
@@ -319,7 +319,14 @@ public struct FileApplier {
             discard(item.path)
             discard(item.info)
         }
-        return .done(try files.entry(at: path)?.stamp ?? stamp)
+        return .done(try stampInPlace(path, of: stamp))
+    }
+
+    /// The stamp that a file of ours has in its place. What its user wrote there since is not what we put there: it must not
+    /// be noted as known, so that the next scan sees that it changed.
+    private func stampInPlace(_ path: RelativePath, of written: FileStamp) throws(FileError) -> FileStamp {
+        guard let found = try files.entry(at: path)?.stamp, found.isUnchanged(from: written) else { return written }
+        return found
     }
 
     /// Removes what lies at a place in the trash if it is the file that we wrote; anything else stays there.
