@@ -48,7 +48,9 @@ extension RootScan {
         _ row: BaseRow, to batch: inout ScanBatch, outcome: inout ScanOutcome
     ) throws -> RelativePath? {
         guard !row.isParked,
-            let parentPath = try engine.store.read({ db in try db.basePath(of: row.parent, top: [engine.top(root)]) })
+            let parentPath = try engine.store.read({ [movedTo] db in
+                try db.basePath(of: row.parent, top: [engine.top(root)], moved: movedTo)
+            })
         else { return nil }
         let path = parentPath.appending(row.name)
         if batch.base[row.id] != nil || batch.local[path] != nil || batch.held.contains(path) {

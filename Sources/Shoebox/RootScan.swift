@@ -61,6 +61,8 @@ struct RootScan {
     var holdsReplaced = false
     /// Folders that a file took the place of, with the path they had: what was in them is gone with them.
     var replacedFolders: [(row: BaseRow, path: RelativePath)] = []
+    /// Folders that were found renamed or moved, with where they are now: what the base has in them is to be looked for there.
+    var movedTo: [RecordID: RelativePath] = [:]
     /// Paths, as people know them, of which something is still wrong.
     var troubled: Set<String> = []
     /// Folders of tag files that were seen, with their zones.
@@ -250,7 +252,9 @@ struct RootScan {
                     } else if engine.isMountPoint(entryPath, root) {
                         try engine.noteMountPoint(entryPath, true, root)
                     }
-                    worklist.append((entryPath, try movedFolder(entry)?.id ?? child?.folder))
+                    let moved = try movedFolder(entry)?.id
+                    if let moved { movedTo[moved] = entryPath }
+                    worklist.append((entryPath, moved ?? child?.folder))
                 }
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }

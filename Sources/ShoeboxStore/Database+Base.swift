@@ -185,10 +185,15 @@ extension Database {
     }
 
     /// The path of a folder as last shown: from its parents; nil if one of them isn't shown.
-    public func basePath(of id: RecordID, top: Set<RecordID>) throws -> RelativePath? {
+    ///
+    /// - Parameter moved: folders that are known to be elsewhere by now, with their paths there.
+    public func basePath(
+        of id: RecordID, top: Set<RecordID>, moved: [RecordID: RelativePath] = [:]
+    ) throws -> RelativePath? {
         var names: [FileName] = []
         var current = id
         while !top.contains(current) {
+            if let path = moved[current] { return RelativePath(path.names + names.reversed()) }
             guard names.count < 256, let row = try base(current), !row.isParked else { return nil }
             names.append(row.name)
             current = row.parent

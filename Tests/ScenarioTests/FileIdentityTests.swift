@@ -184,6 +184,25 @@ import Testing
         #expect(alice.machine.library.tree().values.contains(Array("inside".utf8)), "the trash has it")
     }
 
+    @Test(arguments: ["Hill/deep/copy.jpg", "Hill/copy.jpg", "Aside/copy.jpg", "copy.jpg"])
+    func `a copy of a photo in a folder that is renamed at the same time is a photo of its own`(copy: String) throws {
+        let (village, alice, second) = try twoDevices([
+            "Trip/deep/a.jpg": "one", "Trip/deep/b.jpg": "two", "Aside/c": "c",
+        ])
+        _ = alice.request(.caption(path: alice.path("Trip/deep/a.jpg"), text: "of a"))
+        try #require(try village.settle())
+        try alice.machine.library.move("Trip", to: "Hill")
+        try alice.machine.library.write(copy, "one", atNanoseconds: 1)
+        // As the watcher has it, which looks at nothing twice.
+        try alice.round()
+        try second.round()
+        #expect(second.tree(.library) == alice.tree(.library))
+        #expect(second.sidecar("Hill/deep/a.jpg", .library)?.fields.caption == "of a")
+        try #require(try village.settle())
+        #expect(
+            second.tree(.library) == ["Hill/deep/a.jpg": "one", "Hill/deep/b.jpg": "two", "Aside/c": "c", copy: "one"])
+    }
+
     @Test func `a photo that was put into a folder of its own name is the same photo`() throws {
         let (village, alice, second) = try twoDevices(["a.jpg": "one"])
         _ = alice.request(.rate(path: alice.path("a.jpg"), value: 5))
