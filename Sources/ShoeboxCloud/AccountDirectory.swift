@@ -1,6 +1,5 @@
 public import ShoeboxModel
 public import ShoeboxWorld
-import Synchronization
 
 /// The accounts of a container, `accounts/<account>/<number>-<hash>`, read through the mount and verified.
 ///

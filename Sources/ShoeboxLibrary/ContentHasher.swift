@@ -1,6 +1,5 @@
 internal import Crypto
 internal import Dispatch
-internal import Synchronization
 public import ShoeboxModel
 public import ShoeboxWorld
 

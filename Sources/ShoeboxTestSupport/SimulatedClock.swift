@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import ShoeboxWorld
 
 /// The one true time of a simulated world; nothing but a test moves it.
 public final class SimulatedClock: Sendable {

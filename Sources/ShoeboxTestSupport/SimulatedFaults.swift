@@ -1,4 +1,3 @@
-internal import Synchronization
 public import ShoeboxWorld
 
 extension FileError.Code {

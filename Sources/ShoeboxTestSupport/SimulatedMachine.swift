@@ -1,4 +1,3 @@
-internal import Synchronization
 public import ShoeboxWorld
 
 /// One simulated computer: two watched roots, a mount, a clock, and a process that can die.

@@ -1,5 +1,4 @@
 import ShoeboxWorld
-import Synchronization
 
 /// The steps that calls are made of.
 extension SimulatedMount {

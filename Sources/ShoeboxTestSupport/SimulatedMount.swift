@@ -1,4 +1,3 @@
-internal import Synchronization
 public import ShoeboxWorld
 
 /// One client's view of a `SimulatedMountStorage`: as late and as unreliable as its behaviour and faults say.

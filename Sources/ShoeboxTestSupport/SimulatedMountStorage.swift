@@ -1,4 +1,3 @@
-internal import Synchronization
 public import ShoeboxWorld
 
 /// The truth behind a simulated network mount: what the server holds. Clients see it through `SimulatedMount`.

@@ -1,4 +1,3 @@
-internal import Synchronization
 import ShoeboxWorld
 
 extension SimulatedWorld {

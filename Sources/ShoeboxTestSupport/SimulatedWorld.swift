@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import ShoeboxWorld
 
 /// Everything of a simulation that is not the engine: one true time, one storage, and machines that share it.
 public final class SimulatedWorld: Sendable {

@@ -7,7 +7,6 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
-import Synchronization
 import Testing
 
 @testable import Shoebox

@@ -4,7 +4,7 @@ import ShoeboxCloud
 import ShoeboxModel
 import ShoeboxStore
 import ShoeboxTestSupport
-import Synchronization
+import ShoeboxWorld
 import Testing
 
 /// What the rounds of a large library cost is decided by how SQLite finds rows.

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 import ShoeboxTestSupport
-import Synchronization
+import ShoeboxWorld
 
 @testable import ShoeboxCloud
 

@@ -1,7 +1,6 @@
 import ShoeboxModel
 import ShoeboxTestSupport
 import ShoeboxWorld
-import Synchronization
 
 @testable import ShoeboxCloud
 

@@ -3,7 +3,6 @@ import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxTestSupport
 import ShoeboxWorld
-import Synchronization
 import Testing
 
 struct FileApplierTests {

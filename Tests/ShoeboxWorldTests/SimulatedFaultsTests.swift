@@ -1,7 +1,6 @@
 import ShoeboxModel
 import ShoeboxTestSupport
 import ShoeboxWorld
-import Synchronization
 import Testing
 
 /// Every effect of `SimulatedFaults` bites, at the call it was set for.

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import ShoeboxModel
-import Synchronization
+import ShoeboxWorld
 
 /// What the one who runs the engine is doing: what it knows and the database does not, for an honest `status`.
 ///

@@ -1,6 +1,5 @@
 import Glibc
 import ShoeboxWorld
-import Synchronization
 
 /// The right to run the engine of one state directory: one process at a time. Given back by `release`, by dropping it,
 /// or by the kernel when the process ends.

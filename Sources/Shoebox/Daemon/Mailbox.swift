@@ -2,7 +2,7 @@ import Glibc
 import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxStore
-import Synchronization
+import ShoeboxWorld
 
 /// What came in for the daemon since it last looked.
 struct Mail: Sendable {

@@ -1,7 +1,6 @@
 internal import CFileSystem
 internal import Glibc
 internal import ShoeboxModel
-internal import Synchronization
 
 /// The blocking calls beneath `LiveMount`, each on whatever thread it is called on.
 final class MountCalls: Sendable {

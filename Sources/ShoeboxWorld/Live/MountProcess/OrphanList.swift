@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 
 /// Processes that are no longer needed and have to be waited for when they end.
 final class OrphanList: Sendable {

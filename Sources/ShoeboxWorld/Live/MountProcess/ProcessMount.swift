@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 
 /// A directory on any mount as a container, reached through helper processes.
 ///
