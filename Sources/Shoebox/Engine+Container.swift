@@ -115,10 +115,13 @@ extension Engine {
     public func checkRoot(_ root: RootKind) throws -> Bool {
         let name = root == .library ? "library" : "shared"
         let marker: RootMarker?
-        do { marker = try RootMarker.read(from: files(root)) } catch {
+        do {
+            try renewMarker(root)
+            marker = try RootMarker.read(from: files(root))
+        } catch let error as FileError {
             try clearProblem("rootForeign", path: name)
             try report(
-                "rootOffline", path: name, "The \(name) folder cannot be read: \(error.reason).",
+                "rootOffline", path: name, "The \(name) folder cannot be used: \(error.reason).",
                 "Mount or repair it; nothing is taken as deleted, and it goes on by itself.")
             return false
         }

@@ -10,6 +10,8 @@ import ShoeboxWorld
 struct LocalSource {
     var file: any ReadableFile
     var name: FileName
+    /// Its path as its user knows it.
+    var shown: String
 }
 
 extension FileError.Code {
@@ -17,11 +19,17 @@ extension FileError.Code {
     static let contentDamaged = FileError.Code(rawValue: "contentDamaged")
 }
 
-/// Reads a file from its start to its end.
-func stream(_ file: any ReadableFile, into take: ([UInt8]) throws -> Void) throws {
+/// Reads a file from its start to its end, and says so if it can't be read.
+func stream(
+    _ file: any ReadableFile, into take: ([UInt8]) throws -> Void, unreadable note: () -> Void = {}
+) throws {
     var offset: UInt64 = 0
     while true {
-        let chunk = try file.read(at: offset, maxBytes: 131_072)
+        let chunk: [UInt8]
+        do { chunk = try file.read(at: offset, maxBytes: 131_072) } catch {
+            note()
+            throw error
+        }
         if chunk.isEmpty { return }
         try take(chunk)
         offset += UInt64(chunk.count)
@@ -43,7 +51,7 @@ extension Engine {
             do {
                 let file = try files(row.root).open(path)
                 guard try file.stamp().isUnchanged(from: row.stamp) else { return nil }
-                return LocalSource(file: file, name: row.name)
+                return LocalSource(file: file, name: row.name, shown: display(path, row.root))
             } catch { return nil }
         }
     }
@@ -66,7 +74,8 @@ extension Engine {
     private func content(_ hash: Digest32, of id: RecordID) throws -> FileContent {
         let state = try store.read { db in try db.state(of: id) }
         let isWritable = try store.read { db in try may(.editRecord, id, db) }
-        let source = try localSources(of: hash).first ?? trashSource(of: hash)
+        // Where a local file that has them can't be read, the container is asked the next time.
+        let source = unreadSources.contains(hash) ? nil : try localSources(of: hash).first ?? trashSource(of: hash)
         let asset = state?.fields[.content]?.values.compactMap(\.value.asset).first {
             $0.contentHash == hash && $0.location != nil
         }
@@ -76,8 +85,9 @@ extension Engine {
             isVerified: source == nil,
             stream: { [self] take in
                 if let source {
-                    return try stream(source.file, into: take)
+                    return try stream(source.file, into: take) { unreadSources.insert(hash) }
                 }
+                unreadSources.remove(hash)
                 guard let asset else {
                     throw FileError(
                         code: .absent, operation: "download", path: state?.fileName?.description ?? "",

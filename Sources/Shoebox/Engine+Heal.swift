@@ -101,19 +101,28 @@ extension Engine {
                 let parts = location.split(separator: "/")
                 if names[parts[0]] == nil { names[parts[0]] = try assets.names(besides: location) }
                 guard names[parts[0]]?.contains(String(parts[1])) == false else { continue }
-                try publish(asset, from: source)
+                if try !publish(asset, from: source) { isWhole = false }
             }
         }
         return isWhole
     }
 
-    private func publish(_ asset: AssetReference, from source: LocalSource) throws {
-        do {
+    /// Uploads a content again; false if the file can't be read, or has changed.
+    private func publish(_ asset: AssetReference, from source: LocalSource) throws -> Bool {
+        do throws(CloudError) {
             try AssetStore(mount: world.mount).publish(asset, from: source.file, randomBytes: world.randomBytes)
-            log("uploaded '\(source.name)' again")
         } catch {
-            guard try Self.cloudError(error).code == .changedWhileReading else { throw error }
+            switch error.code {
+            case .changedWhileReading: return false
+            case .sourceUnreadable:
+                try reportUnpublished(source, error)
+                return false
+            default: throw error
+            }
         }
+        log("uploaded '\(source.name)' again")
+        try clearProblem("notPublished", path: source.shown)
+        return true
     }
 
     func markHeadDirty(_ id: ZoneID) throws {
@@ -223,7 +232,7 @@ extension Engine {
         }
         guard let source = try localSources(of: asset.contentHash).first else { return false }
         if isAbsent {
-            try publish(asset, from: source)
+            guard try publish(asset, from: source) else { return false }
             try world.mount.synchronize()
             return true
         }

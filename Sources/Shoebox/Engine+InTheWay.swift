@@ -1,33 +1,43 @@
+import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
-// What a user put into the shared folder where they may not add stays on this machine and is in no record. It must not
-// keep what the share says from being shown, for ever, because it has the same name.
+// What a user put into the shared folder where they may not add stays on this machine and is in no record, as do files
+// that are left out. They must not keep what the records say from being shown, for ever, because they have the same name.
 
 extension Engine {
-    /// Gives what stands where something of a share has to go another name, beside it, if no scan would ever take it: a
-    /// file or folder of the user's, or a folder that the share shows no more, in which something of the user's is left.
-    /// Nothing happens to what the base knows, what may be added, or what is still being written.
+    /// Gives what stands where something has to go another name, beside it, if no scan would ever take it: in others'
+    /// shares a file or folder of the user's, and anywhere a folder that is shown no more, in which something of the user's
+    /// is left. Nothing happens to what the base knows, what may be added, or what is still being written.
     func moveAside(for operation: FileOperation, root: RootKind, shown: Layout) throws {
-        guard root == .shared, let path = operation.path, let name = path.last,
+        guard let path = operation.path, let name = path.last,
             let found = try files(root).entry(at: path)
         else { return }
         // A folder of the name is as good as one that is made.
         if case .makeDirectory = operation, found.kind == .directory { return }
-        let (mayMove, former) = try store.read { db -> (Bool, BaseRow?) in
-            guard let parent = try db.base(at: path.parent, root: root, top: top(root)) else { return (false, nil) }
-            let isOutOfReach =
-                parent.zone == .none
-                || (zones[parent.zone]?.row.state == .active && !may(.addRecord, in: parent.zone))
-            guard isOutOfReach, let row = try db.base(named: name, in: parent, root: root) else {
-                return (isOutOfReach, nil)
+        let (isOutOfReach, former, isLeft) = try store.read { db -> (Bool, BaseRow?, Bool) in
+            guard let parent = try db.base(at: path.parent, root: root, top: top(root)) else {
+                return (false, nil, false)
             }
+            let isOutOfReach =
+                root == .shared
+                && (parent.zone == .none
+                    || (zones[parent.zone]?.row.state == .active && !may(.addRecord, in: parent.zone)))
+            guard let row = try db.base(named: name, in: parent, root: root) else { return (isOutOfReach, nil, false) }
             // All of the folder that is a record has left it.
-            let isLeft = row.kind == .folder && found.kind == .directory && shown.nodes[row.id] == nil
-            return (try isLeft && db.baseChildren(of: row.id, root: root).isEmpty, row)
+            let isLeft =
+                try row.kind == .folder && found.kind == .directory && shown.nodes[row.id] == nil
+                && db.baseChildren(of: row.id, root: root).isEmpty
+            return (isOutOfReach, row, isLeft)
         }
+        let mayMove =
+            if let former {
+                try isLeft && (isOutOfReach || holdsLeftoversOnly(path, folder: former.id, root: root))
+            } else {
+                isOutOfReach
+            }
         guard mayMove, found.kind != .file || !files(root).hasWriter(path) else { return }
         for number in 1...100 {
             let target = path.parent.appending(name.inserting(number == 1 ? " (only here)" : " (only here \(number))"))
@@ -37,6 +47,20 @@ extension Engine {
             // It is looked at, and named in `status`, under its new name.
             later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
             return log("'\(display(path, root))' gives way to the share's and is '\(display(target, root))' now")
+        }
+    }
+
+    /// Whether no scan takes anything of what is in a folder: files that are left out, and sidecars without their photo.
+    private func holdsLeftoversOnly(_ path: RelativePath, folder: RecordID, root: RootKind) throws -> Bool {
+        try files(root).list(path).allSatisfy { entry in
+            let isDirectory = entry.kind == .directory
+            if settings.ignore.ignores(path.appending(entry.name), isDirectory: isDirectory) { return true }
+            guard entry.kind == .file else { return !isDirectory }
+            guard !SidecarName.photos(for: entry.name).isEmpty else { return false }
+            switch try sidecarStanding(entry, in: path, folder: folder, root: root) {
+            case .own, .unchanged: return true
+            case .foreign, .unreadable: return false
+            }
         }
     }
 

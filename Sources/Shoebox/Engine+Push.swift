@@ -233,21 +233,35 @@ extension Engine {
             return known
         }
         for source in try localSources(of: asset.contentHash) {
-            do {
-                let located = try AssetStore(mount: world.mount).upload(
+            let located: AssetReference
+            do throws(CloudError) {
+                located = try AssetStore(mount: world.mount).upload(
                     from: source.file, size: asset.size, contentHash: asset.contentHash, identity: identity,
                     randomBytes: world.randomBytes)
-                uploaded[asset.contentHash] = located
-                damagedAssets.remove(asset.contentHash)
-                return located
-            } catch let error as CloudError where error.code == .changedWhileReading { continue } catch let error
-                as FileError
-            {
-                guard error.code != .full, error.code != .offline, error.code != .timedOut else { throw error }
-                continue
+            } catch {
+                switch error.code {
+                case .changedWhileReading: continue
+                case .sourceUnreadable:
+                    try reportUnpublished(source, error)
+                    continue
+                default: throw error
+                }
             }
+            uploaded[asset.contentHash] = located
+            damagedAssets.remove(asset.contentHash)
+            try clearProblem("notPublished", path: source.shown)
+            return located
         }
         return nil
+    }
+
+    /// Says that a photo's bytes can't be read where they lie: it waits, and nothing else waits for it.
+    func reportUnpublished(_ source: LocalSource, _ error: CloudError) throws {
+        try report(
+            "notPublished", path: source.shown,
+            "'\(source.shown)' cannot be read, and others don't have it yet: \(error.cause?.reason ?? error.message).",
+            "Everything else goes on. Check the disk, and bring the file back from a backup; it is tried again by itself."
+        )
     }
 
     // MARK: Copies and rollbacks
@@ -302,28 +316,5 @@ extension Engine {
         }
         ownChainsChecked.insert(id)
         return true
-    }
-
-    /// Goes on under a new replica id: pending changes are renumbered, the old chain is read as somebody else's.
-    private func becomeNewReplica(
-        after zone: ZoneInfo, because reason: String,
-        remedy: String =
-            "Nothing is lost. 'shoebox history' shows who writes what; take them out of the share if you do not trust them."
-    ) throws {
-        let old = replica
-        let fresh = try identity.withNewReplica(randomBytes: world.randomBytes)
-        log("\(reason); this replica goes on as \(fresh.replica)")
-        try saveIdentity(fresh)
-        try store.write { db in try db.renumber(from: old, to: fresh.replica) }
-        identity = fresh
-        for root in RootKind.allCases {
-            guard var marker = try? RootMarker.read(from: files(root)), marker.replica == old else { continue }
-            marker.replica = fresh.replica
-            try marker.write(to: files(root))
-        }
-        try reloadZones()
-        try report(
-            "newReplica", zone: zone.id,
-            "\(reason); this library goes on as a new replica.", remedy)
     }
 }

@@ -41,6 +41,7 @@ extension Engine {
     public func round(_ extent: ScanExtent, reachesContainer: Bool = true) throws -> RoundOutcome {
         var outcome = RoundOutcome()
         try reloadZones()
+        try finishNewReplica()
         try clearOutdatedProblems()
         try finishWithdrawals()
         try makeOwedCopies()

@@ -96,6 +96,8 @@ public final class Engine {
     var unsettledPaths: Set<String> = []
     /// Contents whose asset turned out to be damaged.
     var damagedAssets: Set<Digest32> = []
+    /// Contents that a local file has and that could not be read from it: the next time they come from the container.
+    var unreadSources: Set<Digest32> = []
     /// Files in the trash whose records were brought back, by their content: where the bytes are taken from.
     var trashSources: [Digest32: WatchedPath] = [:]
     /// When the trash of a watched folder was last looked through (uptime).

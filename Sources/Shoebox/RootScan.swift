@@ -115,7 +115,9 @@ struct RootScan {
         guard !engine.openProblems.isEmpty else { return }
         let listed = Set(listedAll.map { engine.display($0, root) })
         let top = engine.display(.root, root)
-        for code in ["notAFile", "unreadable", "emptied", "sidecarBroken", "sidecarNewer", "folderOffline"] {
+        for code in [
+            "notAFile", "unreadable", "notPublished", "emptied", "sidecarBroken", "sidecarNewer", "folderOffline",
+        ] {
             for key in engine.openProblems where key.hasPrefix("\(code)||\(top)") {
                 let path = String(key.dropFirst(code.utf8.count + 2))
                 guard path == top || path.hasPrefix(top + "/"), !troubled.contains(path) else { continue }

@@ -29,7 +29,8 @@ public struct AssetStore: Sendable {
     ///
     /// The reference may be written into a record after the mount's `synchronize`. A name that is taken, by an upload
     /// that a crash cut off from its record or by a stranger, is left alone and another one is used.
-    /// - Throws: `.changedWhileReading` if size or SHA-256 is not the given one, and nothing is published then;
+    /// - Throws: `.changedWhileReading` if size or SHA-256 is not the given one, `.sourceUnreadable` if the file can't be
+    ///   read, and nothing is published then;
     ///   `.offline`, `.mount`.
     public func upload(
         from file: any ReadableFile, size: UInt64, contentHash: Digest32, identity: Identity,
@@ -110,6 +111,14 @@ public struct AssetStore: Sendable {
                 code: .changedWhileReading, message: "A file changed while it was uploaded: \(how).",
                 remedy: "It is uploaded again when it has settled.")
         }
+        // Not the mount's failure: what is said of it must not be, nor other files wait for it.
+        func read(at offset: UInt64, maxBytes: Int) throws(CloudError) -> [UInt8] {
+            do throws(FileError) { return try file.read(at: offset, maxBytes: maxBytes) } catch {
+                throw CloudError(
+                    code: .sourceUnreadable, message: error.description,
+                    remedy: "Check the disk and the permissions of the file.", cause: error)
+            }
+        }
         guard let frames = format.frames(size: size) else {
             throw CloudError.invalid("A file of \(size) bytes is too large.")
         }
@@ -118,9 +127,9 @@ public struct AssetStore: Sendable {
         var offset: UInt64 = 0
         for number in 0..<frames {
             let wanted = Int(min(UInt64(format.frameCount), size - offset))
-            var plain = wanted == 0 ? [] : try file.read(at: offset, maxBytes: wanted)
+            var plain = wanted == 0 ? [] : try read(at: offset, maxBytes: wanted)
             while plain.count < wanted {
-                let more = try file.read(at: offset + UInt64(plain.count), maxBytes: wanted - plain.count)
+                let more = try read(at: offset + UInt64(plain.count), maxBytes: wanted - plain.count)
                 guard !more.isEmpty else { throw changed("it has fewer than \(size) bytes") }
                 plain += more
             }
@@ -129,7 +138,7 @@ public struct AssetStore: Sendable {
             try write(try format.seal(plain, number: number, isLast: number == frames - 1))
             offset += UInt64(wanted)
         }
-        guard try file.read(at: size, maxBytes: 1).isEmpty else { throw changed("it has more than \(size) bytes") }
+        guard try read(at: size, maxBytes: 1).isEmpty else { throw changed("it has more than \(size) bytes") }
         guard Digest32(hasher.finalize()) == contentHash else { throw changed("its content is another one") }
     }
 

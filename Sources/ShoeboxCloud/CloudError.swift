@@ -42,6 +42,8 @@ public struct CloudError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let rolledBack = Code(rawValue: "rolledBack")
         /// A local file changed while it was read.
         public static let changedWhileReading = Code(rawValue: "changedWhileReading")
+        /// A local file that is to be published can't be read; `cause` says why.
+        public static let sourceUnreadable = Code(rawValue: "sourceUnreadable")
         /// Text or a value from the caller is not what it must be.
         public static let invalid = Code(rawValue: "invalid")
     }

@@ -24,7 +24,7 @@ enum Deed: String, CaseIterable {
     // What brings back, and what goes for good.
     case restoreTrash, restoreVersion, restoreContent, undo, emptyTrash, confirmDeletions, rejectDeletions
     // What keeps the container and the state whole.
-    case compact, rebuild, repair, recreate, retire, retired, retireLost
+    case compact, rebuild, repair, recreate, retire, retired, retireLost, copiedState, restoredContainer
     // Devices.
     case approve, admitKeys, pair
 

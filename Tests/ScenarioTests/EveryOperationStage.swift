@@ -216,6 +216,21 @@ final class Stage {
             for path in storage.tree().keys { storage.rawRemove(try #require(MountPath(path))) }
             for name in storage.rawList(.root) { storage.rawRemove(try #require(MountPath(name))) }
             return
+        case .copiedState:
+            let (copy, identity) = (try alice.store.backup(), alice.identity)
+            try must(caption("after the copy was made"))
+            try library.write("Summer/a.jpg", "second")
+            try rest()
+            try alice.restart(store: copy, identity: identity)
+            try must(alice.request(.rate(path: photo, value: 4)))
+            return
+        case .restoredContainer:
+            let backup = village.world.storage.snapshot()
+            try must(caption("after the backup"))
+            try library.write("Summer/e.jpg", "eee")
+            try rest()
+            village.world.storage.restore(backup)
+            return
         case .retired: try must(try #require(laptop).request(.deviceRetire(name: "alice")))
         default: return
         }

@@ -1,4 +1,5 @@
 import Shoebox
+import ShoeboxCloud
 import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
@@ -32,6 +33,53 @@ import Testing
                 #expect(!disk.tree().keys.contains { $0.hasPrefix(".shoebox/trash/") }, "\(replica.label)")
             }
         }
+    }
+
+    @Test func `a photo that can't be read when it is to be published is named, and keeps nothing else back`() throws {
+        let party = try Party(bob: "readWrite")
+        for name in ["x.jpg", "y.jpg"] { try party.alice.machine.library.write("Summer/\(name)", name) }
+        try party.rounds(of: party.alice, 3, reachesContainer: false)
+        party.alice.machine.faults.setRule { operation in
+            operation.name == "read" && operation.path == "Summer/x.jpg" ? .fail(.inputOutput) : nil
+        }
+        for _ in 0..<3 { try party.village.pass(1) }
+        #expect(party.bob.tree(.shared)["alice/Summer/y.jpg"] == "y.jpg")
+        #expect(party.alice.problems.map(\.code) == ["notPublished"], "\(party.alice.problems)")
+        #expect(party.alice.problems.first?.path == "library/Summer/x.jpg")
+        party.alice.machine.faults.setRule(nil)
+        #expect(try party.village.settle())
+        party.expectShown(Party.content.merging(["x.jpg": "x.jpg", "y.jpg": "y.jpg"]) { $1 })
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    @Test func `a photo whose copy can't be read comes from the container`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.library.write("mine.jpg", "the same")
+        #expect(try party.village.settle())
+        party.bob.machine.faults.setRule { operation in
+            operation.name == "read" && operation.path == "mine.jpg" ? .fail(.inputOutput) : nil
+        }
+        try party.alice.machine.library.write("Summer/x.jpg", "the same")
+        #expect(try party.village.settle())
+        party.expectShown(Party.content.merging(["x.jpg": "the same"]) { $1 })
+    }
+
+    @Test func `a folder that was away when its state was found to be a copy is served when it is back`() throws {
+        let party = try Party(bob: "readWrite")
+        let (copy, identity) = (try party.alice.store.backup(), party.alice.identity)
+        _ = party.alice.request(.caption(path: party.alice.path("Summer/a.jpg"), text: "after the copy"))
+        #expect(try party.village.settle())
+        try party.alice.restart(store: copy, identity: identity)
+        _ = party.alice.request(.rate(path: party.alice.path("Summer/a.jpg"), value: 3))
+        party.alice.machine.faults.setRule { $0.part == "library" ? .fail(.inputOutput) : nil }
+        try party.rounds(of: party.alice, 3)
+        #expect(party.alice.identity.replica != identity.replica)
+        #expect(party.alice.problems.map(\.code).contains("rootOffline"))
+        party.alice.machine.faults.setRule(nil)
+        try party.alice.machine.library.write("Summer/new.jpg", "new")
+        #expect(try party.village.settle())
+        party.expectShown(Party.content.merging(["new.jpg": "new"]) { $1 })
+        #expect(!party.alice.problems.contains { $0.code.hasPrefix("root") }, "\(party.alice.problems)")
     }
 
     @Test func `a folder that another device shares, or shares no more, stays as it is, file by file`() throws {

@@ -86,4 +86,23 @@ import Testing
         }
         party.expectShown(Party.content.merging(["deep/bob.jpg": "bob"]) { $1 })
     }
+
+    @Test func `a folder that is gone gives way to a file of its name, with what is in no record in it`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        try alice.machine.library.write("Trip/Sea/a.jpg", "one")
+        try #require(try village.settle())
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        try #require(try village.settle())
+        // A sidecar beside which there is no photo.
+        let left = #"{"format": "shoebox.sidecar/1", "caption": "of none"}"#
+        try laptop.machine.library.write("Trip/Sea/gone.jpg.json", left)
+        try laptop.round()
+        try alice.machine.library.delete("Trip/Sea")
+        try alice.machine.library.write("Trip/Sea", "a file")
+        #expect(try village.settleDeletions())
+        #expect(laptop.isQuiet && alice.isQuiet)
+        #expect(laptop.tree(.library) == ["Trip/Sea": "a file"])
+        #expect(try laptop.machine.library.text("Trip/Sea (only here)/gone.jpg.json") == left)
+    }
 }
