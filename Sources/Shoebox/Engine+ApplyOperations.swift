@@ -260,7 +260,8 @@ extension Engine {
             try report(
                 "contentMissing", path: shown, zone: id.zone,
                 "The content of '\(shown)' is not there yet: \(error.reason).",
-                "It comes by itself when whoever has it is online.")
+                "It comes by itself when whoever has it is online. If nobody has it any more, take back what 'shoebox history' says of it with 'shoebox undo'."
+            )
         } else if error.code == .contentDamaged {
             try report(
                 "contentDamaged", path: shown, zone: id.zone,

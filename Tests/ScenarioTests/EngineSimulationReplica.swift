@@ -16,6 +16,8 @@ final class EngineReplica: SimulatedReplica {
     /// Whether a round looks only at what a watcher would name; else at everything.
     private let isWatching: Bool
     private var needsScan = true
+    /// For how many healing rounds in a row contents were missing.
+    private var missingRounds = 0
     private var scannedAt: UInt64 = 0
     private var stateBackup: (store: Store, identity: Identity)?
     private var isStateLost = false
@@ -207,9 +209,37 @@ final class EngineReplica: SimulatedReplica {
                 replica.request(.restoreContent(path: PathReference(root: root, path: path)))
             }
         }
+        giveUpLostContents(problems.contains { $0.code == "contentMissing" })
         for problem in problems where problem.code == "leaveOffered" {
             if let zone = problem.zone { replica.request(.restoreShare(share: "\(zone)")) }
         }
+    }
+
+    /// Bytes may be gone for good: published to a container that was put back, and deleted by who had them. After a while
+    /// somebody asks around and takes back what wrote them, as the message says; not all at once.
+    private func giveUpLostContents(_ isMissing: Bool) {
+        missingRounds = isMissing ? missingRounds + 1 : 0
+        let turn = machine.name.utf8.reduce(0) { ($0 * 7 + Int($1)) % 11 }
+        guard missingRounds == 30 + 3 * turn else { return }
+        let changes = (try? replica.store.read { db in try db.history(after: 0, limit: .max) }) ?? []
+        for stored in changes {
+            let id = RecordID(zone: stored.zone, name: stored.change.record)
+            guard case .set(let fields) = stored.change.action, let asset = fields[.content]?.asset,
+                let state = try? replica.store.read({ db in try db.state(of: id) }), state.isLive,
+                state.content?.contentHash == asset.contentHash, !isKept(asset)
+            else { continue }
+            replica.request(.undo(token: stored.token))
+        }
+    }
+
+    /// Whether a content is in the container or in the folders here.
+    private func isKept(_ asset: AssetReference) -> Bool {
+        if (try? replica.store.read { db in try !db.base(contentHash: asset.contentHash).isEmpty }) == true {
+            return true
+        }
+        guard asset.location != nil else { return false }
+        do { try AssetStore(mount: machine.world.mount).download(asset) { _ in } } catch { return false }
+        return true
     }
 
     // MARK: What users wrote
