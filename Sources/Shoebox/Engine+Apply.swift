@@ -148,7 +148,8 @@ extension Engine {
             try baseFolders(root, db).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         // Folders of one place are one, and so are those of one name in them: what is in either may collide with what is
         // in the other, and lies in the folder that stands for all of them.
-        let shownBy = foldersAsOne(folders, root)
+        let whole = layOutFolders(folders, root)
+        let shownBy = whole.redirects
         var samePlace: [RecordID: [RecordID]] = [:]
         for folder in folders { samePlace[shownBy[folder.id] ?? folder.id, default: []].append(folder.id) }
         // A folder that isn't live shows while something in it does, and one that is to be made may have waited for its
@@ -170,19 +171,30 @@ extension Engine {
         for group in samePlace.values where group.count > 1 && !parents.isDisjoint(with: group) {
             parents.formUnion(group)
         }
-        let files = try placedFiles(in: parents, placements: scope.placements, db)
-        scope.layout = layOut(folders + files, roots: [top(root)])
+        // Which name is free for a folder that has to give way is said by the files beside it, too.
+        parents.formUnion(whole.derivedNames.keys.compactMap { whole.nodes[$0]?.parent })
+        var files: [PlacedRecord] = []
+        var isWhole = false
+        while !isWhole {
+            files = try placedFiles(in: parents, placements: scope.placements, db)
+            scope.layout = layOut(folders + files, roots: [top(root)])
+            for parent in parents {
+                for row in try db.baseChildren(of: parent, root: root) { scope.base[row.id] = row }
+            }
+            // What lies here and belongs elsewhere goes there, though it may come with a later batch itself.
+            let elsewhere = try Set(
+                scope.base.values.filter { $0.kind == .file && scope.layout.nodes[$0.id] == nil }.compactMap { row in
+                    try db.record(row.id).flatMap { $0.isLive ? shownParent($0, placements: scope.placements) : nil }
+                })
+            isWhole = elsewhere.isSubset(of: parents)
+            parents.formUnion(elsewhere)
+        }
         scope.paths = paths(of: scope.layout, roots: [top(root): .root])
+        scope.ids.formUnion(scope.base.keys)
         scope.ids.formUnion(folders.map(\.id))
         // The folder of an owner of whom nothing is shared any more goes with the last share.
         scope.ids.formUnion(shownFolders.keys.filter { $0.zone == .none && !$0.isZoneRoot })
         scope.ids.formUnion(files.map(\.id))
-        for parent in parents {
-            for row in try db.baseChildren(of: parent, root: root) {
-                scope.base[row.id] = row
-                scope.ids.insert(row.id)
-            }
-        }
         for row in shownFolders.values { scope.base[row.id] = row }
         for id in scope.ids where scope.base[id] == nil {
             if let row = try db.base(id), row.root == root { scope.base[id] = row }
@@ -194,14 +206,14 @@ extension Engine {
         return scope
     }
 
-    /// Which folders show as another one if all of them show, whether they are live or not.
-    private func foldersAsOne(_ folders: [PlacedRecord], _ root: RootKind) -> [RecordID: RecordID] {
+    /// Where folders show if all of them show, whether they are live or not: which are one, and which have to give way.
+    private func layOutFolders(_ folders: [PlacedRecord], _ root: RootKind) -> Layout {
         let shown = folders.map { folder in
             var folder = folder
             folder.isLive = true
             return folder
         }
-        return layOut(shown, roots: [top(root)]).redirects
+        return layOut(shown, roots: [top(root)])
     }
 
     /// Records that would go with this plan as they live in another zone now, though they are not in its batch.
@@ -223,8 +235,7 @@ extension Engine {
         if folder.isZoneRoot, let rootRecord = zones[folder.zone]?.row.rootRecord {
             try db.markFilesDirty(in: folder.zone, parent: rootRecord)
         }
-        guard folder.zone == privateZone else { return }
-        for (id, placement) in scope.placements.records where (placement.parent ?? .zoneRoot) == folder.name {
+        for (id, placement) in scope.placements.records where scope.placements.folder(of: placement) == folder {
             try db.markDirty(id)
         }
     }

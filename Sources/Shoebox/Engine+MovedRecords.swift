@@ -42,26 +42,46 @@ extension Engine {
         var isAny = false
         for row in rows where !row.isLive && row.type.hasPlace {
             guard !(try store.read { db in try db.zonesOfMoves(of: row.id.name) }).isEmpty else { continue }
-            try store.write { db in
-                guard let base = try db.base(row.id), let state = try db.state(of: row.id), let zone = state.movedTo,
+            let target = try store.write { db -> RecordID? in
+                guard let base = try db.base(row.id), let zone = try presentZone(of: row.id, db),
                     zones[zone]?.row.root == base.root
-                else { return }
+                else { return nil }
                 var target = RecordID(zone: zone, name: row.id.name)
                 if try db.record(target)?.isLive != true {
-                    guard row.type == .folder, try isSharedFolder(row.id, as: zone, placements(db), db) else { return }
+                    guard row.type == .folder, try isSharedFolder(row.id, as: zone, placements(db), db) else {
+                        return nil
+                    }
                     target = RecordID(zone: zone, name: .zoneRoot)
                 }
-                guard try db.base(target) == nil else { return }
+                guard try db.base(target) == nil else { return nil }
                 // Values travel with their dots, but into somebody else's zone, where they are written anew.
                 let isSame = zones[zone]?.row.isMine == true
                 let vector = isSame ? nil : try db.state(of: target)?.vector
                 try db.rekeyBase(row.id, to: target, vector: target.isZoneRoot ? [:] : vector)
                 try db.markDirty(target)
                 try db.markLayoutDirty()
-                isAny = true
+                return target
             }
+            guard let target else { continue }
+            isAny = true
+            // What is gone from the folder, or has something else in its place, is so under its new name.
+            if let since = missing.removeValue(forKey: row.id) { missing[target] = since }
+            if let since = replaced.removeValue(forKey: row.id) { replaced[target] = since }
         }
         return isAny
+    }
+
+    /// Where a record that was moved to another zone is by now, as far as that is known: it may have been moved on from there.
+    func presentZone(of id: RecordID, _ db: Database) throws -> ZoneID? {
+        var seen: Set<ZoneID> = [id.zone]
+        var found: ZoneID?
+        var next = try db.state(of: id)?.movedTo
+        while let zone = next, seen.insert(zone).inserted {
+            found = zone
+            let state = try db.state(of: RecordID(zone: zone, name: id.name))
+            next = state?.isLive == true ? nil : state?.movedTo
+        }
+        return found
     }
 
     /// Records whose files stay where they are for now: they moved to a zone, or to a place in it, that is not known here
@@ -72,7 +92,7 @@ extension Engine {
             for row in rows where !row.isLive && row.type.hasPlace {
                 // Where others' photos went is not for this account to know.
                 guard zones[row.id.zone]?.row.isMine == true, !(try db.zonesOfMoves(of: row.id.name)).isEmpty,
-                    try db.base(row.id) != nil, let zone = try db.state(of: row.id)?.movedTo
+                    try db.base(row.id) != nil, let zone = try presentZone(of: row.id, db)
                 else { continue }
                 guard zones[zone] != nil else {
                     result.insert(row.id)

@@ -19,6 +19,8 @@ extension Engine {
         guard let privateZone else { return }
         let existing =
             record.map { placements.records[RecordID(zone: zone, name: $0)] } ?? placements.zones[zone]
+        // A folder that went to a share is named by what it was before.
+        let parent = parent.map { parent in placements.moved.first { $0.value == parent }?.key ?? parent }
         let wanted = parent.flatMap { $0.isZoneRoot ? nil : $0.name }
         if let existing, existing.name == name, existing.parent == wanted { return }
         let fallback = RecordName(bytes: world.randomBytes(16)) ?? RecordName(2)
@@ -68,10 +70,21 @@ extension Engine {
         moved.name = name ?? row.name
         moved.vector = shown
         try db.setBase(moved)
-        for child in children where !child.id.isZoneRoot && child.id.zone == row.id.zone {
-            try moveTree(child, to: id, name: nil, placements: placements, writer: &writer)
+        for child in children {
+            if !child.id.isZoneRoot, child.id.zone == row.id.zone {
+                try moveTree(child, to: id, name: nil, placements: placements, writer: &writer)
+            } else {
+                try keep(child, in: id, db)
+            }
         }
         return id
+    }
+
+    /// Says of what lies in a folder that moved to another zone, and is another share's, that it is in that folder still.
+    func keep(_ child: BaseRow, in folder: RecordID, _ db: Database) throws {
+        var child = child
+        child.parent = folder
+        try db.setBase(child)
     }
 
     /// Moves one record with its companions to another zone: first all values verbatim there, then the mark here. In a

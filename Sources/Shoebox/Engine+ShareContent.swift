@@ -122,8 +122,12 @@ extension Engine {
         shown.id = mount
         shown.vector = [:]
         try db.setBase(shown)
-        for child in children where child.id.zone == row.id.zone && !child.id.isZoneRoot {
-            try moveTree(child, to: mount, name: nil, placements: placements, writer: &writer)
+        for child in children {
+            if child.id.zone == row.id.zone, !child.id.isZoneRoot {
+                try moveTree(child, to: mount, name: nil, placements: placements, writer: &writer)
+            } else {
+                try keep(child, in: mount, db)
+            }
         }
     }
 
@@ -199,10 +203,10 @@ extension Engine {
                         ExitCode.notFound, "'\(row.name)' is not in the share '\(zone.control.title)'.",
                         "'shoebox share show' lists what is.")
                 }
-                let mountParent = placements.zones[zone.id]?.parent
+                let placement = placements.records[row.id] ?? placements.zones[zone.id]
                 let parent =
                     row.parent.zone == privateZone
-                    ? row.parent : RecordID(zone: privateZone, name: mountParent ?? .zoneRoot)
+                    ? row.parent : RecordID(zone: privateZone, name: placement?.parent ?? .zoneRoot)
                 // The base goes on saying where the file lies, which may be in the share's folder: applying moves it out.
                 try moveTree(
                     row, to: parent, name: row.name, staysAt: row.parent, placements: placements, writer: &writer)
@@ -236,6 +240,7 @@ extension Engine {
                 try removePlacement(placement, writer: &writer)
             }
             for var base in try db.base(in: zone.id) {
+                let guests = try db.baseChildren(of: base.id, root: .library).filter { $0.id.zone != zone.id }
                 try db.removeBase(base.id)
                 if base.id.isZoneRoot {
                     base.id = homeFolder
@@ -254,6 +259,7 @@ extension Engine {
                 }
                 base.twins = base.twins.map { RecordID(zone: base.id.zone, name: $0.name) }
                 try db.setBase(base)
+                for guest in guests { try keep(guest, in: base.id, db) }
             }
             try removePlacement(mountPlacement, writer: &writer)
             try writer.finish()

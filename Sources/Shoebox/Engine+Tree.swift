@@ -15,6 +15,14 @@ extension ZoneID {
 struct Placements {
     var zones: [ZoneID: RecordRow] = [:]
     var records: [RecordID: RecordRow] = [:]
+    /// Where folders of the private zone that a placement names went with a share.
+    var moved: [RecordID: RecordID] = [:]
+
+    /// The folder that a placement shows something in: a share may lie in a folder that became another share.
+    func folder(of placement: RecordRow) -> RecordID {
+        let folder = RecordID(zone: placement.id.zone, name: placement.parent ?? .zoneRoot)
+        return moved[folder] ?? folder
+    }
 }
 
 /// What the columns of a zone's row hold, next to them.
@@ -79,7 +87,26 @@ extension Engine {
                 result.zones[target] = row
             }
         }
+        for row in Array(result.zones.values) + Array(result.records.values) {
+            guard let parent = row.parent else { continue }
+            let folder = RecordID(zone: privateZone, name: parent)
+            guard result.moved[folder] == nil, let target = row.contentHash.map(ZoneID.init),
+                let present = try presentFolder(folder, result, db), present.zone != target
+            else { continue }
+            result.moved[folder] = present
+        }
         return result
+    }
+
+    /// Where a folder of the private zone is that went to a share of the account's, with another folder or as a whole; nil
+    /// for one that did not.
+    private func presentFolder(_ id: RecordID, _ placements: Placements, _ db: Database) throws -> RecordID? {
+        guard let row = try db.record(id), !row.isLive, let zone = try presentZone(of: id, db),
+            zones[zone]?.row.root == .library, zones[zone]?.row.state == .active
+        else { return nil }
+        let there = RecordID(zone: zone, name: id.name)
+        if let folder = try db.record(there), folder.type == .folder, folder.isLive { return there }
+        return try isSharedFolder(id, as: zone, placements, db) ? RecordID(zone: zone, name: .zoneRoot) : nil
     }
 
     /// The folder that a record says it is in: the zone's root stands for its root folder.
@@ -103,11 +130,11 @@ extension Engine {
             let mount = RecordID(zone: zone.id, name: .zoneRoot)
             let placement = placements.zones[zone.id]
             if root == .library {
-                guard let placement, let name = placement.name, let privateZone else { continue }
+                guard let placement, let name = placement.name else { continue }
                 result.append(
                     PlacedRecord(
                         id: mount, kind: .folder,
-                        parent: RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot),
+                        parent: placements.folder(of: placement),
                         parentStamp: placement.parentStamp ?? .zero, name: name,
                         nameStamp: placement.nameStamp ?? .zero,
                         // A shared folder shows always; the folder for contributions to a selection while it has some.
@@ -149,8 +176,7 @@ extension Engine {
             }
         }
         for (id, placement) in placements.records {
-            guard let privateZone, zones[id.zone]?.row.root == .library,
-                parents.contains(RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot)),
+            guard zones[id.zone]?.row.root == .library, parents.contains(placements.folder(of: placement)),
                 let row = try db.record(id), row.isLive, row.type.hasContent
             else { continue }
             if let placed = placed(row, placements: placements) { result.append(placed) }
@@ -163,10 +189,7 @@ extension Engine {
         let placement = zones[row.id.zone]?.row.root == .library ? placements.records[row.id] : nil
         guard let name = placement?.name ?? row.name else { return nil }
         let parent: RecordID =
-            if let placement, let privateZone { RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot) } else
-            {
-                parentID(row)
-            }
+            if let placement { placements.folder(of: placement) } else { parentID(row) }
         return PlacedRecord(
             id: row.id, kind: row.type == .folder ? .folder : .file, parent: parent,
             parentStamp: placement?.parentStamp ?? row.parentStamp ?? .zero, name: name,
@@ -176,8 +199,8 @@ extension Engine {
 
     /// The folder that a record shows in, in this account's tree; for a dormant or unknown one, what it says.
     func shownParent(_ row: RecordRow, placements: Placements) -> RecordID {
-        if zones[row.id.zone]?.row.root == .library, let placement = placements.records[row.id], let privateZone {
-            return RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot)
+        if zones[row.id.zone]?.row.root == .library, let placement = placements.records[row.id] {
+            return placements.folder(of: placement)
         }
         return parentID(row)
     }

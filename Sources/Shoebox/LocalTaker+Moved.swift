@@ -33,14 +33,14 @@ extension LocalTaker {
             try db.markLayoutDirty()
         } else if id.isZoneRoot {
             try db.setBase(row)
-            guard root == .library ? parent.zone == engine.privateZone : parent == oldParent else {
+            guard parent == oldParent || (root == .library && parent.zone == engine.privateZone) else {
                 try db.markLayoutDirty()
                 return
             }
             try engine.writePlacement(
                 zone: id.zone, record: nil, parent: root == .library ? parent : nil, name: name, placements: placements,
                 writer: &writer)
-        } else if isPlaced, parent.zone == engine.privateZone {
+        } else if isPlaced, parent.zone == engine.privateZone || parent == oldParent {
             try db.setBase(row)
             try engine.writePlacement(
                 zone: id.zone, record: id.name, parent: parent, name: name, placements: placements, writer: &writer)
