@@ -185,6 +185,36 @@ import Testing
         #expect(alice.sidecar("a.jpg", .library)?.fields.tags == ["Lake"])
     }
 
+    @Test func `a file that takes the name which a folder was given to give way shows, and the folder gives way again`()
+        throws
+    {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        try alice.machine.library.write("x.jpg", "x")
+        try #require(try village.settle())
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        try #require(try village.settle())
+        // Neither knows of the other's yet.
+        for device in [alice, laptop] {
+            try device.machine.library.write("Trip/\(device.machine.name).jpg", device.machine.name)
+            for _ in 0..<3 {
+                _ = try device.engine.round(.all, reachesContainer: false)
+                village.world.clock.advance(milliseconds: 700)
+            }
+            let made = device.request(
+                .shareCreate(paths: [device.path("Trip")], title: "Trip", publicPermission: "none", isSealed: true))
+            try #require(made.code == 0, "\(made)")
+        }
+        try #require(try village.settle())
+        try #require(laptop.tree(.library).keys.contains { $0.hasPrefix("Trip (alice)/") }, "\(laptop.tree(.library))")
+        try laptop.machine.library.delete("Trip (alice)")
+        try laptop.machine.library.write("Trip (alice)", "a file")
+        #expect(try village.settleDeletions())
+        #expect(alice.isQuiet && laptop.isQuiet)
+        #expect(treeDifference(laptop.files(.library), alice.files(.library)) == [])
+        #expect(Set(alice.tree(.library).values).isSuperset(of: ["x", "a file", "alice", "laptop"]))
+    }
+
     /// One device moves a photo out of a share, another makes a photo in it and the third deletes that; then it is stopped.
     @Test func `what was deleted in a share that another device brought home is shown by none`() {
         let script = SimulationScript(
