@@ -244,8 +244,22 @@ extension Engine {
             if let stamp { row.noteMoved(stamp) }
             try db.setBase(row)
         case .remove, .removeDirectory:
+            if case .removeDirectory = operation { try keepMissing(of: id, root: root, scope, db) }
             try db.removeBase(id)
             try db.removeSidecar(id)
+        }
+    }
+
+    /// Photos that were to go elsewhere from a folder and were gone from it already: they are missing there from now on, as
+    /// what their user deleted, and not new there.
+    private func keepMissing(of folder: RecordID, root: RootKind, _ scope: ApplyScope, _ db: Database) throws {
+        for var child in try db.baseChildren(of: folder, root: root) where child.kind == .file && !child.isParked {
+            guard let node = scope.layout.nodes[child.id],
+                try db.base(named: node.name, in: node.parent, root: root) == nil
+            else { continue }
+            child.parent = node.parent
+            child.name = node.name
+            try db.setBase(child)
         }
     }
 

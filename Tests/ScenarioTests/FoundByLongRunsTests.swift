@@ -230,6 +230,18 @@ import Testing
         #expect(EngineRun(script: script).failures == [])
     }
 
+    /// The deletion waits to be sure of it when the photo, and all beside it, go to the private library.
+    @Test func `what was deleted just before another device stopped the share is deleted`() {
+        let script = SimulationScript(
+            seed: 83_029,
+            steps: [
+                .user(machine: 6, root: .library, .write(folder: 163, name: 549, bytes: 14)), .sync(machine: 6),
+                .user(machine: 6, root: .library, .delete(file: 862)),
+                .command(machine: 0, root: .library, .stop(share: 392)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
     @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() {
         let script = SimulationScript(
             seed: 60_042,
