@@ -273,10 +273,7 @@ extension Engine {
         let count = count + taken
         let isReplaced = try hasOtherIdentity(root)
         let limit = isReplaced ? 50 : settings.massDeletionPercent
-        guard isReplaced || count > settings.massDeletionCount, count * 100 > known * limit else {
-            try clearProblem("massDeletion", path: display(.root, root))
-            return true
-        }
+        guard isReplaced || count > settings.massDeletionCount, count * 100 > known * limit else { return true }
         if try store.read({ db in try db.metaText(confirmedKey(root)) }) != nil {
             confirmedNow.insert(root)
             return true
@@ -287,6 +284,13 @@ extension Engine {
             "If that was meant, run 'shoebox sync --confirm-deletions'; if not, put the files back, or have them back from the container with 'shoebox sync --reject-deletions'."
         )
         return false
+    }
+
+    /// Whether something else is missing from a watched folder, or has something in its place, than these.
+    func isMissingMore(than known: some Collection<RecordID>, root: RootKind) -> Bool {
+        let known = Set(known)
+        return missing.keys.contains { !known.contains($0) && isShown($0, in: root) }
+            || replaced.keys.contains { !known.contains($0) && isShown($0, in: root) }
     }
 
     /// Whether a watched folder is another directory than at the last whole look at it: a copy, another disk, or an empty

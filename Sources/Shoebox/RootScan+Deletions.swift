@@ -56,6 +56,10 @@ extension RootScan {
         guard !batch.base.isEmpty else { return }
         let count = batch.base.values.filter { batch.local[$0.path] == nil }.count
         guard try engine.allowsDeletions(of: count, root: root) else { return }
+        // What is held back elsewhere still waits for a word.
+        if !engine.isMissingMore(than: batch.base.keys, root: root) {
+            try engine.clearProblem("massDeletion", path: engine.display(.root, root))
+        }
         // A person's word holds until what it was given for is taken: the folder may be away just now.
         try commit(batch, outcome: &outcome, noting: { db in try engine.forgetConfirmation(root, db) })
         if !outcome.isOffline { try engine.noteDeletions(count, root: root) }

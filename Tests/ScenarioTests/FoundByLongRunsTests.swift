@@ -230,6 +230,42 @@ import Testing
         #expect(EngineRun(script: script).failures == [])
     }
 
+    @Test func `deletions that are held back stay so while fewer are taken elsewhere`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        alice.tune = { $0.massDeletionCount = 4 }
+        try alice.restart()
+        for number in 0..<10 { try alice.machine.library.write("Many/\(number).jpg", "many \(number)") }
+        for name in ["a.jpg", "b.jpg"] { try alice.machine.library.write("Few/\(name)", name) }
+        try #require(try village.settle())
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        try #require(try village.settle())
+        /// As with a watcher, which tells of a folder once.
+        func rounds(in folder: String) throws {
+            let path = try #require(RelativePath(folder))
+            for directories in [[.library: [path]], [:], [:], [:]] as [[RootKind: Set<RelativePath>]] {
+                try alice.round(.directories(directories))
+                village.world.clock.advance(milliseconds: 20_000)
+            }
+        }
+        for number in 0..<10 { try alice.machine.library.delete("Many/\(number).jpg") }
+        try rounds(in: "Many")
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        try alice.machine.library.delete("Few/a.jpg")
+        // So that the few are none of the many.
+        village.world.clock.advance(milliseconds: 3_600_000)
+        try rounds(in: "Few")
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        #expect(alice.request(.confirmDeletions).code == 0)
+        for _ in 0..<6 {
+            try alice.round(.directories([:]))
+            village.world.clock.advance(milliseconds: 20_000)
+        }
+        for _ in 0..<4 { try laptop.round() }
+        #expect(laptop.tree(.library) == ["Few/b.jpg": "b.jpg"])
+        #expect(alice.problems.isEmpty)
+    }
+
     /// The deletion waits to be sure of it when the photo, and all beside it, go to the private library.
     @Test func `what was deleted just before another device stopped the share is deleted`() {
         let script = SimulationScript(
