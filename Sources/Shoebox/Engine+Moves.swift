@@ -20,7 +20,9 @@ extension Engine {
         let existing =
             record.map { placements.records[RecordID(zone: zone, name: $0)] } ?? placements.zones[zone]
         // A folder that went to a share is named by what it was before.
-        let parent = parent.map { parent in placements.moved.first { $0.value == parent }?.key ?? parent }
+        let parent = parent.map { parent in
+            placements.moved.filter { $0.value == parent }.keys.min() ?? parent
+        }
         let wanted = parent.flatMap { $0.isZoneRoot ? nil : $0.name }
         if let existing, existing.name == name, existing.parent == wanted { return }
         let fallback = RecordName(bytes: world.randomBytes(16)) ?? RecordName(2)

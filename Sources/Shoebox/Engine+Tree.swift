@@ -87,12 +87,16 @@ extension Engine {
                 result.zones[target] = row
             }
         }
-        for row in Array(result.zones.values) + Array(result.records.values) {
-            guard let parent = row.parent else { continue }
-            let folder = RecordID(zone: privateZone, name: parent)
-            guard result.moved[folder] == nil, let target = row.contentHash.map(ZoneID.init),
-                let present = try presentFolder(folder, result, db), present.zone != target
-            else { continue }
+        // With the zones that show in each: none can show in itself.
+        var folders: [RecordID: Set<ZoneID>] = [:]
+        for row in result.records.values {
+            if let parent = row.parent { folders[RecordID(zone: privateZone, name: parent)] = [] }
+        }
+        for (zone, row) in result.zones {
+            if let parent = row.parent { folders[RecordID(zone: privateZone, name: parent), default: []].insert(zone) }
+        }
+        for (folder, shown) in folders {
+            guard let present = try presentFolder(folder, result, db), !shown.contains(present.zone) else { continue }
             result.moved[folder] = present
         }
         return result

@@ -124,6 +124,18 @@ import Testing
             bob: ["alice/Best/b.jpg": "aaa", "alice/Best/x.jpg": "xxx"], carol: [:])
     }
 
+    @Test func `a folder is added to a selection that has one of its photos already`() throws {
+        let scene = try Scene(["Trip/a.jpg": "aaa", "Trip/z.jpg": "zzz", "Other/x.jpg": "xxx"])
+        try scene.share(["Trip/a.jpg", "Other/x.jpg"], as: "Best", with: scene.bob)
+        try scene.must(.shareAdd(share: "Best", paths: [scene.alice.path("Trip")]))
+        let own = ["Trip/a.jpg": "aaa", "Trip/z.jpg": "zzz", "Other/x.jpg": "xxx"]
+        try scene.expect(
+            alice: own, bob: ["alice/Best/a.jpg": "aaa", "alice/Best/Trip/z.jpg": "zzz", "alice/Best/x.jpg": "xxx"],
+            carol: [:])
+        try scene.must(.stop(share: "Best"))
+        try scene.expect(alice: own, bob: [:], carol: [:])
+    }
+
     @Test func `a folder with a share in it that is moved into another share takes the share's folder along`() throws {
         let scene = try Scene(Self.content.merging(["Summer/s.jpg": "sss"]) { $1 })
         try scene.share(["Trip/Sea"], as: "Sea", with: scene.bob)
