@@ -81,7 +81,17 @@ extension Engine {
             let state = try db.state(of: RecordID(zone: zone, name: id.name))
             next = state?.isLive == true ? nil : state?.movedTo
         }
-        return found
+        // The way may lead through a share that is not known here, as it was stopped at once for another one.
+        guard let last = found, zones[last] == nil else { return found }
+        var known: ZoneID?
+        for zone in zones.keys.sorted() where zone != id.zone && zones[zone]?.row.isMine == true {
+            guard let state = try db.state(of: RecordID(zone: zone, name: id.name)), state.movedTo == nil else {
+                continue
+            }
+            if state.isLive { return zone }
+            known = known ?? zone
+        }
+        return known ?? last
     }
 
     /// Records whose files stay where they are for now: they moved to a zone, or to a place in it, that is not known here
