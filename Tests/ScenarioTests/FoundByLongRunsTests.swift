@@ -278,6 +278,44 @@ import Testing
         #expect(EngineRun(script: script).failures == [])
     }
 
+    /// Two devices share a folder at once, and a third one hears of one of the shares only after it gave way to the other.
+    @Test func `what moved through a share that a device never joined is followed`() {
+        let script = SimulationScript(
+            seed: 86_057,
+            steps: [
+                .command(machine: 0, root: .library, .share(folder: 232)), .sync(machine: 2),
+                .fault(machine: 2, .call(after: 13, .crash)), .sync(machine: 0),
+                .user(machine: 1, root: .library, .makeFolder(in: 512, name: 970)),
+                .user(machine: 1, root: .library, .writeMany(folder: 142, count: 10, bytes: 194)),
+                .user(machine: 3, root: .shared, .delete(file: 395)), .sync(machine: 0),
+                .user(machine: 3, root: .shared, .caption(file: 414)), .sync(machine: 1),
+                .user(machine: 2, root: .shared, .breakSidecar(file: 399)), .sync(machine: 1),
+                .user(machine: 1, root: .library, .makeFolder(in: 779, name: 602)),
+                .command(machine: 0, root: .library, .restoreTrash),
+                .command(machine: 0, root: .library, .leave(share: 78, keepsCopy: false)),
+                .command(machine: 1, root: .library, .leave(share: 831, keepsCopy: true)),
+                .command(machine: 3, root: .library, .permit(share: 292, account: 650, .readWrite)),
+                .user(machine: 0, root: .shared, .makeFolder(in: 233, name: 6)), .sync(machine: 3),
+                .command(machine: 3, root: .library, .accept), .sync(machine: 2),
+                .user(machine: 3, root: .shared, .write(folder: 39, name: 31, bytes: 127)), .sync(machine: 3),
+                .user(machine: 0, root: .library, .move(file: 867, folder: 852)),
+                .fault(machine: 1, .powerCut(.random(seed: 17258516903130127306))),
+                .user(machine: 3, root: .shared, .write(folder: 221, name: 139, bytes: 24)),
+                .userDuring(machine: 3, afterCalls: 22, root: .library, .copy(file: 291, name: 167)), .sync(machine: 1),
+                .fault(machine: 3, .call(after: 57, .crash)), .user(machine: 1, root: .library, .delete(file: 299)),
+                .sync(machine: 2), .command(machine: 0, root: .shared, .restoreVersion(file: 602)),
+                .user(machine: 3, root: .shared, .tag(file: 0)), .sync(machine: 2), .sync(machine: 0),
+                .user(machine: 3, root: .shared, .overwrite(file: 148, .inPlace, bytes: 76)),
+                .command(machine: 1, root: .shared, .share(folder: 244)), .sync(machine: 3),
+                .user(machine: 3, root: .library, .write(folder: 984, name: 433, bytes: 120)),
+                .command(machine: 1, root: .shared, .invite(share: 560, account: 619, .readWrite)),
+                .user(machine: 0, root: .shared, .moveFolder(folder: 852, into: 975, name: 62)),
+                .command(machine: 3, root: .library, .share(folder: 43)), .sync(machine: 0),
+                .command(machine: 0, root: .library, .permit(share: 799, account: 669, .admin)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
     @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() {
         let script = SimulationScript(
             seed: 60_042,
