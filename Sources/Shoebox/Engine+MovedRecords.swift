@@ -81,8 +81,9 @@ extension Engine {
             let state = try db.state(of: RecordID(zone: zone, name: id.name))
             next = state?.isLive == true ? nil : state?.movedTo
         }
-        // The way may lead through a share that is not known here, as it was stopped at once for another one.
-        guard let last = found, zones[last] == nil else { return found }
+        // The way may lead through a share that is not known here, as it was stopped at once for another one. One that the
+        // account still places somewhere is only not joined yet.
+        guard let last = found, zones[last] == nil, !(try isPlaced(last, db)) else { return found }
         var known: ZoneID?
         for zone in zones.keys.sorted() where zone != id.zone && zones[zone]?.row.isMine == true {
             guard let state = try db.state(of: RecordID(zone: zone, name: id.name)), state.movedTo == nil else {
@@ -92,6 +93,14 @@ extension Engine {
             known = known ?? zone
         }
         return known ?? last
+    }
+
+    /// Whether the account has a place for a zone, which this device may not have joined yet.
+    private func isPlaced(_ zone: ZoneID, _ db: Database) throws -> Bool {
+        guard let privateZone else { return false }
+        return try db.records(of: .placement, in: privateZone).contains {
+            $0.contentHash.map(ZoneID.init) == zone
+        }
     }
 
     /// Records whose files stay where they are for now: they moved to a zone, or to a place in it, that is not known here

@@ -47,6 +47,8 @@ public struct SimulationLedger: Sendable {
         public var wentWithFolder = false
         /// Whether it was given by a command, and not written into a file.
         public var isByCommand = false
+        /// The bytes of the photo that it was said of, if it was given by a command.
+        public var photo: [UInt8]?
         /// One line for people.
         public var description: String {
             "\(kind) \(describeBytes(bytes, limit: 24)) written by \(machine) in step \(step) at \(root)/\(path)"
@@ -64,14 +66,32 @@ public struct SimulationLedger: Sendable {
 
     mutating func add(
         _ kind: Kind, _ bytes: [UInt8], machine: String, root: String, path: RelativePath, step: Int, now: UInt64,
-        isNewFile: Bool = false, isByCommand: Bool = false
+        isNewFile: Bool = false
     ) {
         var entry = Entry(
             number: entries.count, kind: kind, bytes: bytes, machine: machine, root: root, path: path, step: step,
             closedAtMilliseconds: now)
         entry.isNewFile = isNewFile
-        entry.isByCommand = isByCommand
         entries.append(entry)
+    }
+
+    /// Adds what a command said of a photo. Of captions that one user gave to one photo, the last one counts, also when the
+    /// earlier ones never got into a file.
+    mutating func addCommand(
+        _ kind: Kind, _ bytes: [UInt8], of photo: [UInt8]?, machine: String, root: String, path: RelativePath,
+        step: Int,
+        now: UInt64
+    ) {
+        if kind == .caption, let photo {
+            let replaced = entries.filter {
+                $0.isByCommand && $0.kind == .caption && $0.machine == machine && $0.root == root && $0.path == path
+                    && $0.photo == photo
+            }
+            waive(Set(replaced.map(\.number)), step: step)
+        }
+        add(kind, bytes, machine: machine, root: root, path: path, step: step, now: now)
+        entries[entries.count - 1].isByCommand = true
+        entries[entries.count - 1].photo = photo
     }
 
     /// Notes what an act did to contents, from where each was shown on a machine before and after it.

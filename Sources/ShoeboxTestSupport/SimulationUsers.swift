@@ -65,10 +65,12 @@ final class SimulationUsers: Sendable {
         _ path: RelativePath, step: Int
     ) {
         let now = machine.clock.trueTime.milliseconds
+        let disk = root == .library ? machine.library : machine.shared
+        let photo = try? disk.read(path)
         state.withLock {
-            $0.ledger.add(
-                kind, Array(word.utf8), machine: machine.name, root: root == .library ? "library" : "shared",
-                path: path, step: step, now: now, isByCommand: true)
+            $0.ledger.addCommand(
+                kind, Array(word.utf8), of: photo, machine: machine.name, root: disk.name, path: path, step: step,
+                now: now)
         }
     }
 

@@ -316,6 +316,18 @@ import Testing
         #expect(EngineRun(script: script).failures == [])
     }
 
+    /// The caption was replaced before anything of it was written, and then the share ended.
+    @Test func `a caption that its writer replaced at once is not missed where a copy is kept`() {
+        let script = SimulationScript(
+            seed: 86_056,
+            steps: [
+                .command(machine: 4, root: .shared, .caption(file: 988)),
+                .command(machine: 3, root: .shared, .stop(share: 68)),
+                .command(machine: 4, root: .shared, .caption(file: 428)),
+            ])
+        #expect(EngineRun(script: script, isVillage: true).failures == [])
+    }
+
     @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() {
         let script = SimulationScript(
             seed: 60_042,
