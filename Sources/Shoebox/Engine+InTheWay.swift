@@ -50,11 +50,15 @@ extension Engine {
         }
     }
 
-    /// Whether no scan takes anything of what is in a folder: files that are left out, and sidecars without their photo.
+    /// Whether no scan takes anything of what is in a folder: files that are left out, sidecars without their photo,
+    /// tag files where no zone has them.
     private func holdsLeftoversOnly(_ path: RelativePath, folder: RecordID, root: RootKind) throws -> Bool {
         try files(root).list(path).allSatisfy { entry in
             let isDirectory = entry.kind == .directory
             if settings.ignore.ignores(path.appending(entry.name), isDirectory: isDirectory) { return true }
+            if isDirectory, entry.name == OwnPaths.tags.last {
+                return holdsTagFilesOnly(path.appending(entry.name), root)
+            }
             guard entry.kind == .file else { return !isDirectory }
             guard !SidecarName.photos(for: entry.name).isEmpty else { return false }
             switch try sidecarStanding(entry, in: path, folder: folder, root: root) {

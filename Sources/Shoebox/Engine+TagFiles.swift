@@ -171,6 +171,18 @@ extension Engine {
         return try store.read { db in try db.metaTexts(prefix: prefix) }.isEmpty
     }
 
+    /// Whether a folder of the name of one for tag files, where no zone has one, holds nothing but tag files: it was copied,
+    /// or stayed behind.
+    func holdsTagFilesOnly(_ folder: RelativePath, _ root: RootKind) -> Bool {
+        guard let entries = try? files(root).list(folder) else { return false }
+        return entries.allSatisfy { entry in
+            guard entry.kind == .file,
+                let bytes = try? files(root).readAll(folder.appending(entry.name), maxBytes: TagFile.bytesMax)
+            else { return false }
+            return TagFile(bytes) != nil
+        }
+    }
+
     /// Takes what people changed in tag files into the history: a new title, or a new tag. A missing file is absence,
     /// not deletion: it is written again.
     func readTagFiles(in folder: RelativePath, zone id: ZoneID, root: RootKind, author: String) throws -> Int {

@@ -238,7 +238,9 @@ struct RootScan {
             switch entry.kind {
             case .directory:
                 let entryPath = path.appending(entry.name)
-                if child == nil, entry.name == OwnPaths.tags.last, holdsTagFilesOnly(entryPath) { continue }
+                if child == nil, entry.name == OwnPaths.tags.last, engine.holdsTagFilesOnly(entryPath, root) {
+                    continue
+                }
                 if let child, child.kind == .folder, child.isSameFile(as: entry.stamp) {
                     if isRecursive { worklist.append((entryPath, child.folder)) }
                 } else {
@@ -361,17 +363,6 @@ struct RootScan {
             "Mount or unmount what belongs there; nothing is taken as deleted, and it goes on by itself. If what was in it should go, remove the folder itself."
         )
         return true
-    }
-
-    /// Whether a directory is what a share that was stopped left of its tags: no files of a person's.
-    private func holdsTagFilesOnly(_ path: RelativePath) -> Bool {
-        guard let entries = try? files.list(path) else { return false }
-        return entries.allSatisfy { entry in
-            guard entry.kind == .file,
-                let bytes = try? files.readAll(path.appending(entry.name), maxBytes: TagFile.bytesMax)
-            else { return false }
-            return TagFile(bytes) != nil
-        }
     }
 
     /// The folder of the base that this directory was, if it was renamed or moved here; its content is compared as that.

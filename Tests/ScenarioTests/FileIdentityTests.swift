@@ -9,20 +9,8 @@ import Testing
 
 /// Which file is which record's, when the user and other devices rename, replace and edit at once.
 @Suite struct FileIdentityTests {
-    /// Alice with two devices that show the same library.
-    private func twoDevices(_ files: [String: String]) throws -> (Village, Replica, Replica) {
-        var village = try Village(labels: ["alice"])
-        let alice = village.replicas[0]
-        for (path, text) in files { try alice.machine.library.write(path, text) }
-        try #require(try village.settle())
-        let second = try village.addDevice(of: alice, name: "alice2")
-        try #require(try village.settle())
-        try #require(treeDifference(second.files(.library), alice.files(.library)) == [])
-        return (village, alice, second)
-    }
-
     @Test func `a photo that another device renames while it is edited keeps the edit`() throws {
-        let (village, alice, second) = try twoDevices(["a.jpg": "one"])
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
         try alice.machine.library.move("a.jpg", to: "b.jpg")
         try alice.round()
         // Saved a moment ago: it is not taken in the round that renames it.
@@ -35,7 +23,7 @@ import Testing
     }
 
     @Test func `a sidecar that can't be read once is no photo of its own`() throws {
-        let (village, alice, second) = try twoDevices(["a.jpg": "one"])
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
         try alice.machine.library.write("a.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "sea"}"#)
         alice.machine.faults.setRule { operation in
             operation.name == "open" && operation.path == "a.jpg.json" ? .fail(.inputOutput) : nil
@@ -53,7 +41,7 @@ import Testing
     func `photos that swapped names have swapped them, also if one of the two can't be looked at for a while`(
         call: String, path: String
     ) throws {
-        let (village, alice, second) = try twoDevices(["Summer/a.jpg": "one", "Private/b.jpg": "two"])
+        let (village, alice, second) = try Village.twoDevices(["Summer/a.jpg": "one", "Private/b.jpg": "two"])
         _ = alice.request(.caption(path: alice.path("Summer/a.jpg"), text: "of one"))
         try #require(try village.settle())
         try alice.machine.library.move(
@@ -75,7 +63,7 @@ import Testing
     }
 
     @Test func `what is said of a photo that swapped names stays with it, also if its sidecar can't be moved`() throws {
-        let (village, alice, second) = try twoDevices(["Summer/a.jpg": "one", "Private/b.jpg": "two"])
+        let (village, alice, second) = try Village.twoDevices(["Summer/a.jpg": "one", "Private/b.jpg": "two"])
         #expect(alice.request(.caption(path: alice.path("Summer/a.jpg"), text: "of one")).code == 0)
         try #require(try village.settle())
         try alice.machine.library.move(
@@ -90,7 +78,7 @@ import Testing
     }
 
     @Test func `photos that seem to have swapped names don't wait for ever for one that can't be read`() throws {
-        let (village, alice, second) = try twoDevices(["a.jpg": "one", "b.jpg": "two"])
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one", "b.jpg": "two"])
         try alice.machine.library.move(
             try #require(RelativePath("a.jpg")), to: try #require(RelativePath("b.jpg")), mode: .exchange)
         alice.machine.faults.setRule { operation in
@@ -108,7 +96,7 @@ import Testing
     }
 
     @Test func `what belongs into a folder that could not be made waits for it, and comes whole`() throws {
-        let (village, alice, second) = try twoDevices(["a.jpg": "one"])
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
         try alice.machine.library.write("Summer/deep/b.jpg", "two")
         for _ in 0..<2 {
             try alice.round()
@@ -126,7 +114,7 @@ import Testing
     }
 
     @Test func `a folder that can't be looked at once is looked at again`() throws {
-        let (village, alice, second) = try twoDevices(["Summer/a.jpg": "one"])
+        let (village, alice, second) = try Village.twoDevices(["Summer/a.jpg": "one"])
         try alice.machine.library.write("Summer/b.jpg", "two")
         let summer = try #require(RelativePath("Summer"))
         alice.machine.faults.setRule { operation in
@@ -144,7 +132,7 @@ import Testing
     @Test func `a JSON file from elsewhere takes its name, and the sidecar that was there goes on under its other one`()
         throws
     {
-        let (village, alice, second) = try twoDevices(["a.jpg": "one"])
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
         _ = second.request(.caption(path: second.path("a.jpg"), text: "sea"))
         try second.round()
         try alice.machine.library.write("a.jpg.json", #"{"title": "of another program"}"#)
@@ -168,7 +156,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `a photo that a folder takes the place of is deleted and no more, and back`(isSeenInBetween: Bool) throws {
-        let (village, alice, second) = try twoDevices(["a.jpg": "one", "b.jpg": "two"])
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one", "b.jpg": "two"])
         try alice.machine.library.delete("a.jpg")
         if isSeenInBetween { try alice.round() }
         try alice.machine.library.write("a.jpg/x.jpg", "inside")
@@ -186,7 +174,7 @@ import Testing
 
     @Test(arguments: ["Hill/deep/copy.jpg", "Hill/copy.jpg", "Aside/copy.jpg", "copy.jpg"])
     func `a copy of a photo in a folder that is renamed at the same time is a photo of its own`(copy: String) throws {
-        let (village, alice, second) = try twoDevices([
+        let (village, alice, second) = try Village.twoDevices([
             "Trip/deep/a.jpg": "one", "Trip/deep/b.jpg": "two", "Aside/c": "c",
         ])
         _ = alice.request(.caption(path: alice.path("Trip/deep/a.jpg"), text: "of a"))
@@ -204,7 +192,7 @@ import Testing
     }
 
     @Test func `a photo that was put into a folder of its own name is the same photo`() throws {
-        let (village, alice, second) = try twoDevices(["a.jpg": "one"])
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
         _ = alice.request(.rate(path: alice.path("a.jpg"), value: 5))
         try finish(village, alice, second)
         try alice.machine.library.move("a.jpg", to: "aside/a.jpg")
@@ -217,7 +205,9 @@ import Testing
     }
 
     @Test func `photos that left a folder before a file took its name are the same photos`() throws {
-        let (village, alice, second) = try twoDevices(["Sea/a.jpg": "one", "Sea/b.jpg": "two", "c.jpg": "three"])
+        let (village, alice, second) = try Village.twoDevices([
+            "Sea/a.jpg": "one", "Sea/b.jpg": "two", "c.jpg": "three",
+        ])
         _ = alice.request(.rate(path: alice.path("Sea/a.jpg"), value: 5))
         try finish(village, alice, second)
         try alice.machine.library.move("Sea/a.jpg", to: "a.jpg")
@@ -232,7 +222,7 @@ import Testing
     func `a folder that was renamed is the same, with all that is in it, when something was put deep into it at once`(
         isRenamedInside: Bool
     ) throws {
-        let (village, alice, second) = try twoDevices([
+        let (village, alice, second) = try Village.twoDevices([
             "Sea/a.jpg": "one", "Sea/deep/b.jpg": "two", "Sea/deep/down/c.jpg": "three",
         ])
         func history() throws -> [StoredChange] {
@@ -256,7 +246,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `two photos that swap names keep what is said of each`(withSidecars: Bool) throws {
-        let (village, alice, second) = try twoDevices(["a.jpg": "one", "b.jpg": "two"])
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one", "b.jpg": "two"])
         _ = alice.request(.caption(path: alice.path("a.jpg"), text: "of one"))
         _ = alice.request(.caption(path: alice.path("b.jpg"), text: "of two"))
         try finish(village, alice, second)

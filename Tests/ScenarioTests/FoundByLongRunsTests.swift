@@ -188,12 +188,7 @@ import Testing
     @Test func `a file that takes the name which a folder was given to give way shows, and the folder gives way again`()
         throws
     {
-        var village = try Village(labels: ["alice"])
-        let alice = village.replicas[0]
-        try alice.machine.library.write("x.jpg", "x")
-        try #require(try village.settle())
-        let laptop = try village.addDevice(of: alice, name: "laptop")
-        try #require(try village.settle())
+        let (village, alice, laptop) = try Village.twoDevices(["x.jpg": "x"], second: "laptop")
         // Neither knows of the other's yet.
         for device in [alice, laptop] {
             try device.machine.library.write("Trip/\(device.machine.name).jpg", device.machine.name)
@@ -231,15 +226,9 @@ import Testing
     }
 
     @Test func `deletions that are held back stay so while fewer are taken elsewhere`() throws {
-        var village = try Village(labels: ["alice"])
-        let alice = village.replicas[0]
-        alice.tune = { $0.massDeletionCount = 4 }
-        try alice.restart()
-        for number in 0..<10 { try alice.machine.library.write("Many/\(number).jpg", "many \(number)") }
-        for name in ["a.jpg", "b.jpg"] { try alice.machine.library.write("Few/\(name)", name) }
-        try #require(try village.settle())
-        let laptop = try village.addDevice(of: alice, name: "laptop")
-        try #require(try village.settle())
+        var files = ["Few/a.jpg": "a.jpg", "Few/b.jpg": "b.jpg"]
+        for number in 0..<10 { files["Many/\(number).jpg"] = "many \(number)" }
+        let (village, alice, laptop) = try Village.twoDevices(files) { $0.massDeletionCount = 4 }
         /// As with a watcher, which tells of a folder once.
         func rounds(in folder: String) throws {
             let path = try #require(RelativePath(folder))

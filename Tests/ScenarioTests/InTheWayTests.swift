@@ -87,13 +87,41 @@ import Testing
         party.expectShown(Party.content.merging(["deep/bob.jpg": "bob"]) { $1 })
     }
 
+    @Test func `a folder that was shared goes with its tags when it is deleted elsewhere, and gives way to a file`()
+        throws
+    {
+        let (village, alice, laptop) = try Village.twoDevices(["Trip/a.jpg": "one"], others: ["bob"])
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Trip")], title: "Trip", publicPermission: "none", isSealed: true))
+        try #require(made.code == 0, "\(made)")
+        try #require(alice.request(.tag(path: alice.path("Trip/a.jpg"), titles: ["Lake"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        try #require(try laptop.machine.library.stamp("Trip/.tags/Lake.json") != nil)
+        try #require(alice.request(.stop(share: "Trip")).code == 0)
+        try #require(try village.settle())
+        for device in [alice, laptop] {
+            #expect(device.tree(.library, sidecars: true).keys.filter { $0.contains(".tags/") } == [".tags/Lake.json"])
+        }
+        try alice.machine.library.delete("Trip")
+        try alice.machine.library.write("Trip", "a file")
+        #expect(try village.settleDeletions())
+        #expect(laptop.tree(.library) == ["Trip": "a file"])
+    }
+
+    @Test func `a folder that is gone gives way to a file of its name, with copied tag files in it`() throws {
+        let (village, alice, laptop) = try Village.twoDevices(["Trip/a.jpg": "one"])
+        let copied = #"{"format": "shoebox.tag/1", "name": "Lake", "record": "57ae9ed3-4ee5-3905-b94e-c144570b442e"}"#
+        try laptop.machine.library.write("Trip/.tags/Lake.json", copied)
+        try laptop.round()
+        try alice.machine.library.delete("Trip")
+        try alice.machine.library.write("Trip", "a file")
+        #expect(try village.settleDeletions())
+        #expect(laptop.tree(.library) == ["Trip": "a file"])
+        #expect(try laptop.machine.library.text("Trip (only here)/.tags/Lake.json") == copied)
+    }
+
     @Test func `a folder that is gone gives way to a file of its name, with what is in no record in it`() throws {
-        var village = try Village(labels: ["alice"])
-        let alice = village.replicas[0]
-        try alice.machine.library.write("Trip/Sea/a.jpg", "one")
-        try #require(try village.settle())
-        let laptop = try village.addDevice(of: alice, name: "laptop")
-        try #require(try village.settle())
+        let (village, alice, laptop) = try Village.twoDevices(["Trip/Sea/a.jpg": "one"])
         // A sidecar beside which there is no photo.
         let left = #"{"format": "shoebox.sidecar/1", "caption": "of none"}"#
         try laptop.machine.library.write("Trip/Sea/gone.jpg.json", left)

@@ -20,12 +20,8 @@ import Testing
         let laptop: Replica
 
         init(_ files: [String: String] = content) throws {
-            village = try Village(labels: ["alice", "bob", "carol"])
-            (alice, bob, carol) = (village.replicas[0], village.replicas[1], village.replicas[2])
-            for (path, text) in files { try alice.machine.library.write(path, text) }
-            try #require(try village.settle())
-            laptop = try village.addDevice(of: alice, name: "laptop")
-            try #require(try village.settle())
+            (village, alice, laptop) = try Village.twoDevices(files, others: ["bob", "carol"])
+            (bob, carol) = (village.replicas[1], village.replicas[2])
         }
 
         func share(_ paths: [String], as title: String, with guest: Replica) throws {

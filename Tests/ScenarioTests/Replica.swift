@@ -6,6 +6,7 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
+import Testing
 
 /// One account on one simulated machine, driven through the whole engine.
 final class Replica {
@@ -149,6 +150,22 @@ struct Village {
         try second.setUp()
         replicas.append(second)
         return second
+    }
+
+    /// Alice, with some files, and another device of hers that shows the same; and others who have nothing yet.
+    static func twoDevices(
+        _ files: [String: String], others: [String] = [], second name: String = "alice2",
+        tune: @escaping (inout EngineSettings) -> Void = { _ in }
+    ) throws -> (Village, alice: Replica, second: Replica) {
+        var village = try Village(labels: ["alice"] + others)
+        let alice = village.replicas[0]
+        alice.tune = tune
+        for (path, text) in files { try alice.machine.library.write(path, text) }
+        try #require(try village.settle())
+        let second = try village.addDevice(of: alice, name: name)
+        try #require(try village.settle())
+        try #require(treeDifference(second.files(.library), alice.files(.library)) == [])
+        return (village, alice, second)
     }
 
     /// The names of all assets on the mount.

@@ -13,14 +13,8 @@ import Testing
 @Suite struct ZoneMoveScenarioTests {
     /// Alice with two devices, and Bob; `Trip` has two photos.
     private func village() throws -> (Village, alice: Replica, second: Replica, bob: Replica) {
-        var village = try Village(labels: ["alice", "bob"])
-        let alice = village.replicas[0]
-        try alice.machine.library.write("Trip/a.jpg", "aaa")
-        try alice.machine.library.write("Trip/b.jpg", "bbb")
-        try alice.machine.library.write("Home/c.jpg", "ccc")
-        try #require(try village.settle())
-        let second = try village.addDevice(of: alice, name: "alice2")
-        try #require(try village.settle())
+        let (village, alice, second) = try Village.twoDevices(
+            ["Trip/a.jpg": "aaa", "Trip/b.jpg": "bbb", "Home/c.jpg": "ccc"], others: ["bob"])
         return (village, alice, second, village.replicas[1])
     }
 
