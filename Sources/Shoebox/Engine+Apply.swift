@@ -18,19 +18,6 @@ public struct ApplyOutcomes: Sendable {
     public var next: DirtyPosition?
 }
 
-/// Everything that one plan of file operations is made from.
-struct ApplyScope {
-    var ids: Set<RecordID> = []
-    var layout = Layout()
-    var paths: [RecordID: RelativePath] = [:]
-    var base: [RecordID: BaseRow] = [:]
-    var basePaths: [RecordID: RelativePath] = [:]
-    var rows: [RecordID: RecordRow] = [:]
-    var placements = Placements()
-    /// Folders whose files were not gathered: they are looked at after the folder was made.
-    var postponed: Set<RecordID> = []
-}
-
 extension Engine {
     /// Makes a watched folder show what the records say, for a batch of the records marked dirty: at most as many as the
     /// settings say, from a position on. What is in one folder comes together.
@@ -60,11 +47,11 @@ extension Engine {
         }
         outcome.derived += try deriveCopies(of: dirty)
         try rekeyMoved(dirty)
-        var scope = try store.read { db in try gather(root, dirty: dirty, db) }
+        var scope = try gather(root, dirty: dirty)
         // What lies in the same folders and moved to another zone, too, but comes with a later batch.
         var movedBesides = try movedRecords(in: scope, besides: dirty)
         if try rekeyMoved(movedBesides) {
-            scope = try store.read { db in try gather(root, dirty: dirty, db) }
+            scope = try gather(root, dirty: dirty)
             movedBesides = try movedRecords(in: scope, besides: dirty)
         }
         try adopt(&scope)
@@ -133,89 +120,6 @@ extension Engine {
         }
     }
 
-    /// Collects the folders of a tree and the files of the folders that dirty records are, or were shown, in.
-    private func gather(_ root: RootKind, dirty: [RecordRow], _ db: Database) throws -> ApplyScope {
-        var scope = ApplyScope()
-        scope.placements = try placements(db)
-        let folders = try placedFolders(root, placements: scope.placements, db)
-        var parents: Set<RecordID> = []
-        for row in dirty where row.type.hasPlace {
-            scope.ids.insert(row.id)
-            parents.insert(shownParent(row, placements: scope.placements))
-            if let base = try db.base(row.id) { parents.insert(base.parent) }
-        }
-        let shownFolders = Dictionary(
-            try baseFolders(root, db).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        // Folders of one place are one, and so are those of one name in them: what is in either may collide with what is
-        // in the other, and lies in the folder that stands for all of them.
-        let whole = layOutFolders(folders, root)
-        let shownBy = whole.redirects
-        var samePlace: [RecordID: [RecordID]] = [:]
-        for folder in folders { samePlace[shownBy[folder.id] ?? folder.id, default: []].append(folder.id) }
-        // A folder that isn't live shows while something in it does, and one that is to be made may have waited for its
-        // parent with all that is in it. Of one that is simply made, or stays as it is, the files can come after it: a
-        // first mirror is as many folders as batches.
-        let dirtyFolders = Set(dirty.filter { $0.type == .folder }.map(\.id))
-        for folder in folders {
-            let shown = shownFolders[folder.id]
-            guard !folder.isLive || shown == nil || dirtyFolders.contains(folder.id) else { continue }
-            let stays = shown.map { $0.parent == folder.parent && $0.name == folder.name && !$0.isParked } ?? true
-            if folder.isLive, stays, samePlace[shownBy[folder.id] ?? folder.id]?.count == 1 {
-                if shown == nil { scope.postponed.insert(folder.id) }
-            } else {
-                parents.insert(folder.id)
-            }
-        }
-        // A folder of which nothing is known here, such as one that its zone does not show any more.
-        parents.formUnion(dirtyFolders.subtracting(folders.map(\.id)))
-        for group in samePlace.values where group.count > 1 && !parents.isDisjoint(with: group) {
-            parents.formUnion(group)
-        }
-        // Which name is free for a folder that has to give way is said by the files beside it, too.
-        parents.formUnion(whole.derivedNames.keys.compactMap { whole.nodes[$0]?.parent })
-        var files: [PlacedRecord] = []
-        var isWhole = false
-        while !isWhole {
-            files = try placedFiles(in: parents, placements: scope.placements, db)
-            scope.layout = layOut(folders + files, roots: [top(root)])
-            for parent in parents {
-                for row in try db.baseChildren(of: parent, root: root) { scope.base[row.id] = row }
-            }
-            // What lies here and belongs elsewhere goes there, though it may come with a later batch itself.
-            let elsewhere = try Set(
-                scope.base.values.filter { $0.kind == .file && scope.layout.nodes[$0.id] == nil }.compactMap { row in
-                    try db.record(row.id).flatMap { $0.isLive ? shownParent($0, placements: scope.placements) : nil }
-                })
-            isWhole = elsewhere.isSubset(of: parents)
-            parents.formUnion(elsewhere)
-        }
-        scope.paths = paths(of: scope.layout, roots: [top(root): .root])
-        scope.ids.formUnion(scope.base.keys)
-        scope.ids.formUnion(folders.map(\.id))
-        // The folder of an owner of whom nothing is shared any more goes with the last share.
-        scope.ids.formUnion(shownFolders.keys.filter { $0.zone == .none && !$0.isZoneRoot })
-        scope.ids.formUnion(files.map(\.id))
-        for row in shownFolders.values { scope.base[row.id] = row }
-        for id in scope.ids where scope.base[id] == nil {
-            if let row = try db.base(id), row.root == root { scope.base[id] = row }
-        }
-        for row in try db.parkedBase(root: root) { scope.base[row.id] = row }
-        for id in scope.base.keys { scope.basePaths[id] = basePath(id, scope, root) }
-        for row in dirty { scope.rows[row.id] = row }
-        scope.postponed.subtract(parents)
-        return scope
-    }
-
-    /// Where folders show if all of them show, whether they are live or not: which are one, and which have to give way.
-    private func layOutFolders(_ folders: [PlacedRecord], _ root: RootKind) -> Layout {
-        let shown = folders.map { folder in
-            var folder = folder
-            folder.isLive = true
-            return folder
-        }
-        return layOut(shown, roots: [top(root)])
-    }
-
     /// Records that would go with this plan as they live in another zone now, though they are not in its batch.
     private func movedRecords(in scope: ApplyScope, besides dirty: [RecordRow]) throws -> [RecordRow] {
         let known = Set(dirty.map(\.id))
@@ -273,21 +177,6 @@ extension Engine {
                 return try db.record(id)
             }
         }
-    }
-
-    private func baseFolders(_ root: RootKind, _ db: Database) throws -> [BaseRow] {
-        try db.baseFolders(root: root)
-    }
-
-    private func basePath(_ id: RecordID, _ scope: ApplyScope, _ root: RootKind) -> RelativePath? {
-        var names: [FileName] = []
-        var current = id
-        while current != top(root) {
-            guard names.count < 256, let row = scope.base[current] else { return nil }
-            names.append(row.name)
-            current = row.parent
-        }
-        return RelativePath(names.reversed())
     }
 
     private func baseEntry(_ row: BaseRow, _ scope: ApplyScope) -> BaseEntry? {

@@ -317,6 +317,18 @@ import Testing
         #expect(EngineRun(script: script, isVillage: true).failures == [])
     }
 
+    @Test func `a file shows in place of a folder that was shared, had tags, and was stopped`() {
+        let script = SimulationScript(
+            seed: 88_021,
+            steps: [
+                .command(machine: 3, root: .library, .tagTwice(file: 622)), .sync(machine: 3), .sync(machine: 0),
+                .command(machine: 4, root: .shared, .stop(share: 86)), .sync(machine: 0),
+                .userDuring(machine: 0, afterCalls: 51, root: .library, .folderToFile(folder: 528)),
+                .sync(machine: 0),
+            ])
+        #expect(EngineRun(script: script, isVillage: true).failures == [])
+    }
+
     @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() {
         let script = SimulationScript(
             seed: 60_042,
