@@ -334,7 +334,6 @@ extension Engine {
             }
             // What was made by somebody else lies in the shared folder, and stays there, for its owner alone.
             guard zone.row.root == .library else { continue }
-            try tidyTagFiles(of: zone)
             try bringHome(zone)
             // What was said here of photos that another device had brought home already follows them.
             let late = try store.read { db in
@@ -350,17 +349,7 @@ extension Engine {
             }
             try reloadZones()
         }
-    }
-
-    /// Its tags come into the files of the library, and nobody would know again what these were. The share ends also if one
-    /// of them has to stay.
-    private func tidyTagFiles(of zone: ZoneInfo) throws {
-        do {
-            guard try checkRoot(.library) else { return }
-            _ = try removeTagFiles(of: zone)
-        } catch let error as FileError {
-            log("tag files of '\(zone.control.title)' stay: \(error)")
-        }
+        try removeStrayTagFiles()
     }
 
     /// Whether photos are still in the folder that somebody had deleted before the share was stopped: once it has ended,

@@ -243,6 +243,7 @@ extension Engine {
                 let guests = try db.baseChildren(of: base.id, root: .library).filter { $0.id.zone != zone.id }
                 try db.removeBase(base.id)
                 if base.id.isZoneRoot {
+                    try noteStrayTagFiles(of: zone.id, in: homeFolder, db)
                     base.id = homeFolder
                     base.vector = try db.state(of: homeFolder)?.vector ?? [:]
                 } else {

@@ -4,6 +4,8 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 extension Engine {
     /// The folder in which a zone's tags are stored as files: `.tags` at the top of what shows the zone; nil while
     /// nothing does.
@@ -151,6 +153,10 @@ extension Engine {
     /// of them could not be.
     func removeTagFiles(of zone: ZoneInfo) throws -> Bool {
         guard zone.row.kind != .privateZone, let folder = try tagFolder(of: zone) else { return true }
+        return try removeTagFiles(of: zone, in: folder)
+    }
+
+    private func removeTagFiles(of zone: ZoneInfo, in folder: RelativePath) throws -> Bool {
         let prefix = tagPrefix(zone.id)
         var gone: [String] = []
         for (key, _) in try store.read({ db in try db.metaTexts(prefix: prefix) }) {
@@ -169,6 +175,38 @@ extension Engine {
             .removeDirectory(RecordID(zone: zone.id, name: .zoneRoot), at: folder))
         if case .failed = removed { return false }
         return try store.read { db in try db.metaTexts(prefix: prefix) }.isEmpty
+    }
+
+    private static let strayPrefix = "strayTags:"
+
+    /// Notes that the tag files of a share lie in a folder of the private zone from now on: its tags are in the files of the
+    /// library, and nobody would know again what these were.
+    func noteStrayTagFiles(of zone: ZoneID, in folder: RecordID, _ db: Database) throws {
+        guard try !db.metaTexts(prefix: tagPrefix(zone)).isEmpty else { return }
+        try db.setMetaText("\(Self.strayPrefix)\(zone)", "\(folder.name)")
+    }
+
+    /// Puts away the tag files of shares that were stopped; tried again until they are gone.
+    func removeStrayTagFiles() throws {
+        guard let privateZone else { return }
+        for (key, name) in try store.read({ db in try db.metaTexts(prefix: Self.strayPrefix) }) {
+            guard try checkRoot(.library) else { return }
+            let folder = try store.read { db in
+                try RecordName(text: name).flatMap {
+                    try db.basePath(of: RecordID(zone: privateZone, name: $0), top: [top(.library)])
+                }
+            }
+            do {
+                if let folder, let zone = zones.values.first(where: { "\(Self.strayPrefix)\($0.id)" == key }),
+                    try !removeTagFiles(of: zone, in: RelativePath(folder.names + OwnPaths.tags.names))
+                {
+                    continue
+                }
+                try store.write { db in try db.setMetaText(key, nil) }
+            } catch let error as FileError {
+                log("a tag's file of a share that was stopped stays for now: \(error)")
+            }
+        }
     }
 
     /// Whether a folder of the name of one for tag files, where no zone has one, holds nothing but tag files: it was copied,
