@@ -114,7 +114,8 @@ extension Engine {
                     try db.base(row.id) != nil, let zone = try presentZone(of: row.id, db)
                 else { continue }
                 guard zones[zone] != nil else {
-                    result.insert(row.id)
+                    // Where somebody else took it, this account may never be let in.
+                    if try isOwnMove(row.id, db) { result.insert(row.id) }
                     continue
                 }
                 guard try db.record(RecordID(zone: zone, name: row.id.name)) == nil else { continue }
@@ -123,6 +124,14 @@ extension Engine {
                 result.insert(row.id)
             }
             return result
+        }
+    }
+
+    /// Whether a device of this account moved a record to another zone.
+    private func isOwnMove(_ id: RecordID, _ db: Database) throws -> Bool {
+        try db.changes(of: id.name, in: id.zone).contains { change in
+            guard case .moved = change.action else { return false }
+            return change.author == account
         }
     }
 

@@ -92,7 +92,7 @@ extension Engine {
                 "Your change of '\(row.name)' in '\(title)' came after your permission was changed, and counts for nobody. It is"
             }
         try report(
-            "readOnly", path: row.name.description, zone: row.id.zone,
+            "undone", path: row.name.description, zone: row.id.zone,
             "\(what) in '\(folder)' in your library.",
             "The original comes back. Ask the owner for 'readWrite' to change it for everyone.")
     }

@@ -1,4 +1,5 @@
 import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
@@ -41,6 +42,10 @@ extension Engine {
     func clearOutdatedProblems() throws {
         for key in openProblems {
             let parts = key.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+            if parts.count == 3, try isSettled(parts[0], path: parts[2], zone: ZoneID(hex: parts[1])) {
+                try clearProblem(parts[0], path: parts[2], zone: ZoneID(hex: parts[1]))
+                continue
+            }
             guard parts.count == 3, let zone = ZoneID(hex: parts[1]).flatMap({ zones[$0] }) else { continue }
             let isOver = zone.row.state == .left || zone.row.state == .ended
             guard
@@ -49,6 +54,18 @@ extension Engine {
             else { continue }
             try clearProblem(parts[0], path: parts[2].isEmpty ? nil : parts[2], zone: zone.id)
         }
+    }
+
+    /// Whether what lay where it could not be shared is gone from there, is in a record by now, or may be added.
+    private func isSettled(_ code: String, path: String, zone: ZoneID?) throws -> Bool {
+        guard code == "readOnly" || code == "notInShare" else { return false }
+        if let zone, zones[zone]?.row.state != .active || may(.addRecord, in: zone) { return true }
+        guard path.hasPrefix("shared/"), let place = RelativePath(String(path.dropFirst(7))) else { return false }
+        // What can't be looked at now may still be there.
+        guard !openProblems.contains(where: { $0.hasPrefix("rootOffline|") || $0.hasPrefix("rootForeign|") }) else {
+            return false
+        }
+        do { return try files(.shared).entry(at: place) == nil } catch { return false }
     }
 
     /// Forgets what was only to be known, after a week.

@@ -188,7 +188,7 @@ extension Engine {
         }
         if isRefused {
             try report(
-                "readOnly", path: path, zone: id.zone,
+                "undone", path: path, zone: id.zone,
                 "'\(path)' was edited in '\(zone?.control.title ?? "")', \(permissionText(id.zone)); the sidecar is written again as it was, yours is in the trash.",
                 "Ask the owner for 'readWrite' to change what the others see of these photos.")
         }

@@ -35,6 +35,13 @@ extension LocalTaker {
             try db.setBase(row)
             guard parent == oldParent || (root == .library && parent.zone == engine.privateZone) else {
                 try db.markLayoutDirty()
+                let title = engine.zones[id.zone]?.control.title ?? ""
+                refuse(
+                    "undone", path,
+                    "The folder of the share '\(title)' can't be moved to '\(engine.display(path, root))'; it goes back to its place.",
+                    root == .library
+                        ? "Move it to a folder that is not shared, or move a folder that it lies in."
+                        : "It can have another name where it is.", zone: id.zone)
                 return
             }
             try engine.writePlacement(
@@ -53,7 +60,7 @@ extension LocalTaker {
                 try db.setBase(row)
                 try db.markDirty(id)
                 refuse(
-                    "readOnly", path,
+                    "undone", path,
                     "'\(engine.display(path, root))' was moved in a share \(engine.permissionText(id.zone)); it goes back to its place.",
                     "Copy it into your library instead.", zone: id.zone)
                 return
@@ -94,7 +101,7 @@ extension LocalTaker {
             try db.setBase(back)
             try db.markDirty(row.id)
             refuse(
-                "readOnly", path,
+                "undone", path,
                 "'\(engine.display(path, root))' was moved out of or into a share where you may not do that; it goes back.",
                 "Copy it instead of moving it.", zone: row.id.zone)
             return

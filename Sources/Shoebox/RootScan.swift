@@ -23,9 +23,18 @@ struct Listing {
 
 /// A directory that was listed and compared with the base, in which something needs a look.
 struct Found {
-    var path: RelativePath
-    var id: RecordID?
+    var place: ScanPlace
     var result: Result<(DirectoryListing, DirectoryComparison), FileError>
+}
+
+/// A directory to be listed.
+struct ScanPlace {
+    var path: RelativePath
+    /// The folder that the base knows there; nil for one that it does not know.
+    var id: RecordID?
+    /// Whether the folders in it are listed, too, also those that are as the base knows them. Below a folder that was renamed,
+    /// moved or put in another's place, what the watcher said of deeper ones may have named a path that is no more.
+    var isDeep: Bool
 }
 
 /// What a batch of listings hands to the planner.
@@ -82,12 +91,12 @@ struct RootScan {
     }
 
     mutating func run(directories: Set<RelativePath>?, outcome: inout ScanOutcome) throws {
-        var worklist: [(path: RelativePath, id: RecordID?)] = []
+        var worklist: [ScanPlace] = []
         if let directories {
             for path in directories { worklist.append(try nearestKnown(path, outcome: &outcome)) }
         } else {
             isRecursive = true
-            worklist = [(.root, engine.top(root))]
+            worklist = [ScanPlace(path: .root, id: engine.top(root), isDeep: true)]
         }
         while !worklist.isEmpty {
             guard let found = try passQuiet(&worklist) else { continue }
@@ -133,7 +142,7 @@ struct RootScan {
     /// another one than the base knows, nothing is looked at before that itself was.
     private mutating func nearestKnown(
         _ path: RelativePath, outcome: inout ScanOutcome
-    ) throws -> (RelativePath, RecordID?) {
+    ) throws -> ScanPlace {
         var found: (path: RelativePath, id: RecordID) = (.root, engine.top(root))
         for name in path.names {
             let next = found.path.appending(name)
@@ -149,7 +158,7 @@ struct RootScan {
             guard let entry, entry.kind == .directory, entry.stamp.isSameFile(as: row.stamp) else { break }
             found = (next, row.id)
         }
-        return found
+        return ScanPlace(path: found.path, id: found.id, isDeep: false)
     }
 
     /// How many directories are compared in one read of the database: a read for each would cost more than comparing,
@@ -158,14 +167,14 @@ struct RootScan {
 
     /// Lists and compares directories up to the first in which something needs a look, which is returned; nil if there
     /// is none among so many.
-    private mutating func passQuiet(_ worklist: inout [(path: RelativePath, id: RecordID?)]) throws -> Found? {
+    private mutating func passQuiet(_ worklist: inout [ScanPlace]) throws -> Found? {
         try engine.store.read { db -> Found? in
             for _ in 0..<Self.quietMax {
                 guard let next = worklist.popLast() else { return nil }
                 guard !listedAll.contains(next.path) else { continue }
                 let listing: DirectoryListing
                 do throws(FileError) { listing = try lister.list(next.path) } catch {
-                    return Found(path: next.path, id: next.id, result: .failure(error))
+                    return Found(place: next, result: .failure(error))
                 }
                 listedAll.insert(next.path)
                 if let id = next.id { listedFolders.insert(id) }
@@ -173,9 +182,9 @@ struct RootScan {
                     try next.id.map { try db.compare(listing, with: $0, root: root) }
                     ?? DirectoryComparison(allOf: listing)
                 guard let folders = quietFolders(of: comparison, listing, in: next.path) else {
-                    return Found(path: next.path, id: next.id, result: .success((listing, comparison)))
+                    return Found(place: next, result: .success((listing, comparison)))
                 }
-                guard isRecursive else { continue }
+                guard next.isDeep else { continue }
                 lister.announce(folders.map(\.path))
                 worklist += folders
             }
@@ -186,25 +195,25 @@ struct RootScan {
     /// The folders in a directory of which everything else is as the base has it; nil if something needs a look.
     private func quietFolders(
         of comparison: DirectoryComparison, _ listing: DirectoryListing, in path: RelativePath
-    ) -> [(path: RelativePath, id: RecordID?)]? {
+    ) -> [ScanPlace]? {
         guard comparison.missing.isEmpty else { return nil }
-        var folders: [(path: RelativePath, id: RecordID?)] = []
+        var folders: [ScanPlace] = []
         for item in comparison.entries {
             let entry = listing.entries[item.index]
             guard entry.kind == .directory, let glance = item.glance, glance.kind == .folder,
                 glance.isSameFile(as: entry.stamp), let name = listing.name(at: item.index),
                 name != OwnPaths.tags.last, !engine.settings.ignore.ignores(path.appending(name), isDirectory: true)
             else { return nil }
-            folders.append((path.appending(name), glance.folder))
+            folders.append(ScanPlace(path: path.appending(name), id: glance.folder, isDeep: true))
         }
         return folders
     }
 
     /// Looks at what of a directory is not as the base has it, and puts what needs a closer look aside.
     private mutating func examine(
-        _ found: Found, worklist: inout [(path: RelativePath, id: RecordID?)], outcome: inout ScanOutcome
+        _ found: Found, worklist: inout [ScanPlace], outcome: inout ScanOutcome
     ) throws {
-        let (path, id) = (found.path, found.id)
+        let (path, id) = (found.place.path, found.place.id)
         let listed: DirectoryListing
         let comparison: DirectoryComparison
         switch found.result {
@@ -242,7 +251,9 @@ struct RootScan {
                     continue
                 }
                 if let child, child.kind == .folder, child.isSameFile(as: entry.stamp) {
-                    if isRecursive { worklist.append((entryPath, child.folder)) }
+                    if found.place.isDeep {
+                        worklist.append(ScanPlace(path: entryPath, id: child.folder, isDeep: true))
+                    }
                 } else {
                     let known = try row(entry.name, child)
                     if let known, try waitsForReplaced(known, by: entry, in: path, outcome: &outcome) { continue }
@@ -258,7 +269,7 @@ struct RootScan {
                     }
                     let moved = try movedFolder(entry)?.id
                     if let moved { movedTo[moved] = entryPath }
-                    worklist.append((entryPath, moved ?? child?.folder))
+                    worklist.append(ScanPlace(path: entryPath, id: moved ?? child?.folder, isDeep: true))
                 }
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }

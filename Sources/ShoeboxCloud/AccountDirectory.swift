@@ -57,6 +57,8 @@ public final class AccountDirectory: Sendable {
                 let isRight = statement.hash == hash && statement.number == number
                 fresh.updateValue(isRight ? statement : nil, forKey: name)
             } catch {
+                // A statement that may not be read is one that was not seen.
+                if error.cause?.code == .denied { continue }
                 guard error.code == .damaged else { throw error }
                 // Perhaps seen half-written by a lying mount: tried again, but not for ever.
                 if failures[name] ?? 0 >= 3 { fresh.updateValue(nil, forKey: name) } else { failed.insert(name) }
@@ -83,7 +85,12 @@ public final class AccountDirectory: Sendable {
         var result: [AccountEntry] = []
         for name in try access.list(MountPath.of("accounts")).sorted() {
             guard let digest = Digest32(hex: name) else { continue }
-            if let entry = try refresh(AccountID(digest)) { result.append(entry) }
+            do {
+                if let entry = try refresh(AccountID(digest)) { result.append(entry) }
+            } catch {
+                // One folder that may not be read hides no other account.
+                guard error.cause?.code == .denied else { throw error }
+            }
         }
         return result
     }
@@ -131,7 +138,8 @@ public final class AccountDirectory: Sendable {
     private func removeDamaged(_ name: String, of account: AccountID) throws(CloudError) -> Bool {
         guard let path = MountPath.of("accounts", account.description).appending(name) else { return false }
         do throws(FileError) { try access.mount.remove(path) } catch {
-            guard error.code == .denied else { throw CloudError(error) }
+            // A folder in its place is for a person to remove.
+            guard [.denied, .unexpectedKind].contains(error.code) else { throw CloudError(error) }
             return false
         }
         return true

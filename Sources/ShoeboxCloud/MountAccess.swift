@@ -6,18 +6,20 @@ struct MountAccess: Sendable {
     /// The mount beneath.
     let mount: any Mount
 
-    /// The names in a directory; none if it isn't there (yet).
+    /// The names in a directory; none if it isn't there (yet), or if something else has its name.
     func list(_ directory: MountPath) throws(CloudError) -> [String] {
         do { return try mount.list(directory) } catch {
-            if error.code == .absent { return [] }
+            if error.code == .absent || (error.code == .unexpectedKind && directory != .root) { return [] }
             throw CloudError(error)
         }
     }
 
-    /// Bytes from an offset; nil if there is no such file (yet).
+    /// Bytes from an offset; nil if there is no such file (yet). What is there and is no file is damage, as bytes of no
+    /// sense are: anybody who can reach the container can put that there.
     func read(_ path: MountPath, from offset: UInt64, maxBytes: Int) throws(CloudError) -> [UInt8]? {
         do { return try mount.read(path, from: offset, maxBytes: maxBytes) } catch {
             if error.code == .absent { return nil }
+            if error.code == .unexpectedKind { throw .damaged("It is not a regular file.", path: path.description) }
             throw CloudError(error)
         }
     }
@@ -39,6 +41,9 @@ struct MountAccess: Sendable {
         } catch {
             if let takersError { throw takersError }
             guard let failure = error as? FileError else { throw error }
+            if failure.code == .unexpectedKind {
+                throw CloudError.damaged("It is not a regular file.", path: path.description)
+            }
             if failure.code != .absent { throw CloudError(failure) }
         }
     }

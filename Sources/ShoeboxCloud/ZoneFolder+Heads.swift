@@ -43,8 +43,14 @@ extension ZoneFolder {
         var reading = HeadReading(newest: nil, cursor: cursor, problems: [])
         // Bounded: a chain of files that points on and on is left for the next poll.
         for _ in 0..<64 {
-            guard let bytes = try news(replica, &reading), !bytes.isEmpty else { return reading }
             let path = headPath(replica, reading.cursor.file)
+            let read: [UInt8]?
+            do { read = try news(replica, &reading) } catch {
+                guard error.code == .damaged else { throw error }
+                reading.problems.append(error)
+                return reading
+            }
+            guard let bytes = read, !bytes.isEmpty else { return reading }
             let (records, done, skipped) = HeadFormat.scan(bytes)
             if skipped > 0 {
                 reading.problems.append(

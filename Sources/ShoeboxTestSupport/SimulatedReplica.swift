@@ -25,6 +25,8 @@ public protocol SimulatedReplica: AnyObject {
     /// A person answers what the engine asks about after all is healed: that deletions were meant, that a share is to
     /// come back.
     func answer()
+    /// Looks at everything, after all that watchers told of has been taken in: how many changes had been missed.
+    func changesMissed() throws -> Int
     /// Keeps a copy of the state directory.
     func backUpState()
     /// Puts the state directory back to the copy, while the process is dead; false without one.
@@ -40,6 +42,8 @@ extension SimulatedReplica {
     public var pending: [String] { [] }
     /// Nothing is asked.
     public func answer() {}
+    /// Looks at everything each time.
+    public func changesMissed() throws -> Int { 0 }
     /// No backup.
     public func backUpState() {}
     /// No backup.

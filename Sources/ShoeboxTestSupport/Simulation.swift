@@ -129,6 +129,7 @@ public final class Simulation {
         // Time never stands quite still.
         world.clock.advance(milliseconds: 7)
         setup.narrate("step \(stepNumber): \(step.swiftText)")
+        fateStruck = fateStruck || step.isFate
         switch step {
         case .user(let number, let root, let act):
             users.perform(act, on: machine(number), root, step: stepNumber)
@@ -259,6 +260,8 @@ public final class Simulation {
     }
 
     private var backup: SimulatedMountStorage.Snapshot?
+    /// Whether anything went wrong that was not people's doing.
+    private var fateStruck = false
     private var lastHealingError: [Int: String] = [:]
 
     /// Lets all replicas sync until nothing is pending in two rounds of each; for `prepare` and for scenarios without
@@ -283,6 +286,7 @@ public final class Simulation {
         setup.narrate("healing")
         world.heal()
         users.endAllWriting(on: world.machines, step: stepNumber)
+        if !fateStruck { lookForMissed() }
         for number in replicas.indices {
             if !machine(number).faults.isCrashed { die(number) }
         }
@@ -300,6 +304,29 @@ public final class Simulation {
         failures += lastHealingError.sorted { $0.key < $1.key }.map(\.value)
         for (number, replica) in replicas.enumerated() {
             failures += replica.pending.map { "    \(machine(number).name): \($0)" }
+        }
+    }
+
+    /// Before anything starts anew, which looks at everything: what the watchers told of must be all that there is.
+    private func lookForMissed() {
+        var quiet = 0
+        for _ in 0..<setup.healingRoundsMax where quiet < 2 {
+            world.clock.advance(milliseconds: setup.roundMilliseconds)
+            var changed = false
+            for number in replicas.indices where round(number, healing: true) { changed = true }
+            for replica in replicas { replica.answer() }
+            quiet = changed ? 0 : quiet + 1
+        }
+        // What never comes to rest is said by what follows.
+        guard quiet == 2 else { return }
+        setup.narrate("looking for what was missed")
+        for (number, replica) in replicas.enumerated() {
+            do {
+                let count = try replica.changesMissed()
+                if count > 0 { failures.append("\(machine(number).name) had not noticed \(count) changes") }
+            } catch {
+                failures.append("\(machine(number).name) can't look at everything: \(error)")
+            }
         }
     }
 

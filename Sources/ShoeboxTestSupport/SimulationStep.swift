@@ -204,6 +204,14 @@ public enum SimulationStep: Hashable, Sendable {
 }
 
 extension SimulationStep {
+    /// Whether the step is something that goes wrong, and not what people do.
+    var isFate: Bool {
+        switch self {
+        case .user, .userDuring, .sync, .pass, .command: false
+        case .fault, .serverCrash, .backUpStorage, .restoreStorage, .storageRoom: true
+        }
+    }
+
     /// The step as Swift text, to be pasted into a script.
     public var swiftText: String {
         // What the compiler prints for a value says whole names of types.

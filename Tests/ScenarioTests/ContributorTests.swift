@@ -55,7 +55,7 @@ import Testing
         #expect(try party.village.settle())
         expectAll(party, Party.content)
         #expect(party.bob.tree(.library) == ["Private copies of Summer/a.jpg": "bob's second version"])
-        party.expectNamed("readOnly", by: [party.bob], containing: "Private copies of Summer")
+        party.expectNamed("undone", by: [party.bob], containing: "Private copies of Summer")
         let path = party.bob.path("alice/Summer/a.jpg", .shared)
         #expect(party.bob.request(.caption(path: path, text: "x")).code == ExitCode.notPermitted)
         #expect(party.bob.request(.tag(path: path, titles: ["x"], isMember: true)).code == ExitCode.notPermitted)
@@ -136,7 +136,7 @@ import Testing
         party.expectShown()
         #expect(party.bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"])
         #expect(party.bob.tree(.library) == ["Private copies of Summer/a.jpg": "published too late"])
-        party.expectNamed("readOnly", by: [party.bob], containing: "counts for nobody")
+        party.expectNamed("undone", by: [party.bob], containing: "counts for nobody")
         let refused = try party.bob.store.read { db in try db.history(after: 0, limit: .max) }
             .filter { $0.standing == .refused }
         #expect(refused.count == 1)

@@ -110,6 +110,12 @@ final class EngineReplica: SimulatedReplica {
         return .directories(dirty)
     }
 
+    func changesMissed() throws -> Int {
+        guard isWatching, !needsScan else { return 0 }
+        defer { narrator.tell("missed") }
+        return try replica.round(.all).taken
+    }
+
     func crash() {}
 
     func restart() throws {

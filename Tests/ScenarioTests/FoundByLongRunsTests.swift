@@ -151,7 +151,7 @@ import Testing
             party.bob.tree(.library) == [
                 "Private copies of Summer": "a file", "Private copies of Summer 2/a.jpg": "bob's edit",
             ])
-        party.expectNamed("readOnly", by: [party.bob], containing: "'Private copies of Summer 2'")
+        party.expectNamed("undone", by: [party.bob], containing: "'Private copies of Summer 2'")
         party.expectShown()
     }
 

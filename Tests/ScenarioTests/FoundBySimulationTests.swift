@@ -37,7 +37,7 @@ import Testing
         #expect(party.bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption != "bob's words")
         let trash = party.bob.machine.shared.tree().filter { $0.key.hasPrefix(".shoebox/trash/") }
         #expect(trash.values.contains(bytes), "\(trash.keys)")
-        party.expectNamed("readOnly", by: [party.bob], containing: "trash")
+        party.expectNamed("undone", by: [party.bob], containing: "trash")
         party.expectShown()
     }
 

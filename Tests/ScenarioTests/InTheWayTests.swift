@@ -48,6 +48,28 @@ import Testing
         party.expectShown()
     }
 
+    @Test(arguments: [true, false])
+    func `what was said of a file that could not be shared is taken back when it is gone, or may be`(isPermitted: Bool)
+        throws
+    {
+        let party = try Party(bob: "readOnly")
+        let shared = party.bob.machine.shared
+        try shared.write("alice/Summer/c.jpg", "bob's own")
+        try shared.write("stray.jpg", "stray")
+        try expectQuiet(party)
+        party.expectNamed("readOnly", by: [party.bob], containing: "c.jpg")
+        party.expectNamed("notInShare", by: [party.bob], containing: "stray.jpg")
+        if isPermitted {
+            try #require(
+                party.alice.request(.permission(share: "Summer", account: "bob", permission: "readWrite")).code == 0)
+        } else {
+            try shared.delete("alice/Summer/c.jpg")
+        }
+        try shared.delete("stray.jpg")
+        try expectQuiet(party)
+        #expect(party.bob.problems.isEmpty, "\(party.bob.problems.map(\.message))")
+    }
+
     @Test func `a file that is still being written where one may only read keeps its name until it is closed`() throws {
         let party = try Party(bob: "readOnly")
         try party.bob.machine.shared.beginWriting("alice/Summer/c.jpg", Array("half ".utf8))

@@ -119,6 +119,29 @@ import Testing
         #expect(bob.tree(.shared) == ["alice/Trip/b.jpg": "bbb"])
     }
 
+    @Test func `what a participant takes to a share that the owner is not in goes for all who are not`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.library.write("More/m.jpg", "mmm")
+        try #require(try party.village.settle())
+        let made = party.bob.request(
+            .shareCreate(paths: [party.bob.path("More")], title: "More", publicPermission: "none", isSealed: true))
+        try #require(made.code == 0, "\(made)")
+        try #require(
+            party.bob.request(.invite(share: "More", accounts: ["carol"], permission: "readWrite")).code == 0)
+        try #require(party.carol.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try party.village.settle())
+        try party.carol.machine.shared.move("alice/Summer/a.jpg", to: "bob/More/moved.jpg")
+        #expect(try party.village.settleDeletions())
+        #expect(party.alice.isQuiet)
+        #expect(party.alice.tree(.library) == ["Private/c.jpg": "ccc", "Summer/deep/b.jpg": "bbb"])
+        #expect(
+            party.carol.tree(.shared) == [
+                "alice/Summer/deep/b.jpg": "bbb", "bob/More/m.jpg": "mmm", "bob/More/moved.jpg": "aaa",
+            ])
+        #expect(party.alice.machine.library.tree().values.contains(Array("aaa".utf8)))
+        #expect(party.bob.tree(.library) == ["More/m.jpg": "mmm", "More/moved.jpg": "aaa"])
+    }
+
     @Test func `edits of a photo whose share was stopped meanwhile stay with the owner`() throws {
         let (village, alice, second, bob) = try village()
         try share(["Trip"], village, alice, bob)
