@@ -82,7 +82,10 @@ extension Engine {
             try report(
                 "controlRefused", path: problem.path, zone: id,
                 "A control of '\(title)' counts for nothing: \(problem.message)",
-                "Nothing was changed by it. Ask the owner, or who has write access to the cloud folder.")
+                "Nothing was changed by it. "
+                    + (zones[id]?.row.isMine == true
+                        ? "Ask who has write access to the cloud folder."
+                        : "Ask the owner, or who has write access to the cloud folder."))
         }
     }
 
