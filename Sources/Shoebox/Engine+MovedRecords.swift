@@ -115,7 +115,7 @@ extension Engine {
                 else { continue }
                 guard zones[zone] != nil else {
                     // Where somebody else took it, this account may never be let in.
-                    if try isOwnMove(row.id, db) { result.insert(row.id) }
+                    if try isOwnMove(of: row.id.name, to: zone, db) { result.insert(row.id) }
                     continue
                 }
                 guard try db.record(RecordID(zone: zone, name: row.id.name)) == nil else { continue }
@@ -127,11 +127,10 @@ extension Engine {
         }
     }
 
-    /// Whether a device of this account moved a record to another zone.
-    private func isOwnMove(_ id: RecordID, _ db: Database) throws -> Bool {
-        try db.changes(of: id.name, in: id.zone).contains { change in
-            guard case .moved = change.action else { return false }
-            return change.author == account
+    /// Whether a device of this account moved a record to a zone, from whichever it was in.
+    private func isOwnMove(of record: RecordName, to zone: ZoneID, _ db: Database) throws -> Bool {
+        try db.zonesOfMoves(of: record).contains { from in
+            try db.changes(of: record, in: from).contains { $0.action == .moved(to: zone) && $0.author == account }
         }
     }
 
