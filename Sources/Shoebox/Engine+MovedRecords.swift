@@ -134,9 +134,9 @@ extension Engine {
         }
     }
 
-    /// Whether a folder became a share as a whole: the zone is shown in its place.
+    /// Whether a folder became a share as a whole: the zone is shown in its place. It may have come from another share.
     func isSharedFolder(_ id: RecordID, as zone: ZoneID, _ placements: Placements, _ db: Database) throws -> Bool {
-        guard id.zone == privateZone, let placement = placements.zones[zone], placement.isLocated,
+        guard let placement = placements.zones[zone], placement.isLocated,
             let state = try db.state(of: placement.id)
         else { return false }
         return state[.photo]?.reference == id.name

@@ -86,6 +86,13 @@ final class EngineReplica: SimulatedReplica {
                 let waiting = (try? replica.store.read { db in try db.pendingChanges(in: zone, limit: 3) }) ?? []
                 result += waiting.map { "to push in \("\(zone)".prefix(8)): \($0.change)" }
             }
+            let zones = replica.engine.zones.keys.sorted()
+            let dirty = (try? replica.store.read { db in try db.dirtyRecords(in: zones, after: nil, limit: 3) }) ?? []
+            result += dirty.map { row in
+                let state = try? replica.store.read { db in try db.state(of: row.id) }
+                let base = try? replica.store.read { db in try db.base(row.id) }
+                return "to show: \(row), state \(String(describing: state)), shown as \(String(describing: base))"
+            }
         }
         guard !result.isEmpty else { return [] }
         return result + replica.logLines.suffix(3) + replica.problems.map { "\($0.code): \($0.message)" }

@@ -329,6 +329,17 @@ import Testing
         #expect(EngineRun(script: script, isVillage: true).failures == [])
     }
 
+    @Test func `a folder that left a share and became one of its own is shown as that one by every device`() {
+        let script = SimulationScript(
+            seed: 94_025,
+            steps: [
+                .user(machine: 0, root: .library, .fileToFolder(file: 522)), .sync(machine: 0), .sync(machine: 0),
+                .sync(machine: 2), .user(machine: 2, root: .library, .moveFolder(folder: 104, into: 488, name: 30)),
+                .command(machine: 2, root: .library, .share(folder: 6)),
+            ])
+        #expect(EngineRun(script: script, isVillage: true).failures == [])
+    }
+
     @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() {
         let script = SimulationScript(
             seed: 60_042,
