@@ -103,9 +103,11 @@ private struct ScopeGatherer {
         parents.formUnion(changed.subtracting(folders.map(\.id)))
     }
 
+    /// Of folders that are one in a folder that became one, none has changed, but several may still show.
     private mutating func addFoldersOfOnePlace() {
-        for group in samePlace.values where group.count > 1 && !parents.isDisjoint(with: group) {
-            parents.formUnion(group)
+        for group in samePlace.values where group.count > 1 {
+            let isUnfinished = group.count(where: { shown[$0] != nil }) > 1
+            if isUnfinished || !parents.isDisjoint(with: group) { parents.formUnion(group) }
         }
         // Which name is free for a folder that has to give way is said by the files beside it, too.
         parents.formUnion(whole.derivedNames.keys.compactMap { whole.nodes[$0]?.parent })

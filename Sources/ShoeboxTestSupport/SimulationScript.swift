@@ -12,6 +12,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var sharedPercent = 25
         /// Acts of a hundred that happen in the middle of a round.
         public var midRoundPercent = 10
+        /// Acts of a hundred that are in folders in folders, or in one that was moved in the same moment.
+        public var nestedPercent = 8
         /// Whether power cuts and crashes are among the faults.
         public var allowsCrashes = true
         /// Whether roots and the container go away.
@@ -126,6 +128,11 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             case 5..<8: return .rate(file: first, stars: random.below(6))
             default: return .deleteShareFolder(share: first)
             }
+        }
+        if random.below(100) < profile.nestedPercent {
+            guard random.below(3) > 0 else { return .writeDeep(folder: first, name: second, bytes: bytes) }
+            let inside = SimulationStep.Inside.allCases[random.below(SimulationStep.Inside.allCases.count)]
+            return .inMoved(folder: first, into: second, name: random.below(100), inside, pick: random.below(1_000))
         }
         switch random.below(34) {
         case 0..<9: return .write(folder: first, name: second, bytes: bytes)

@@ -38,6 +38,8 @@ public enum SimulationStep: Hashable, Sendable {
     public enum Act: Hashable, Sendable {
         /// Writes a new photo into a folder; an existing one of that name is overwritten.
         case write(folder: Int, name: Int, bytes: Int)
+        /// Writes a new photo into a folder in a folder in a folder, which are made if they are not there.
+        case writeDeep(folder: Int, name: Int, bytes: Int)
         /// Saves other bytes over a file.
         case overwrite(file: Int, SimulatedDisk.Saving, bytes: Int)
         /// Renames a file in its folder, over whatever file is there.
@@ -80,6 +82,30 @@ public enum SimulationStep: Hashable, Sendable {
         case beginWriting(folder: Int, name: Int, bytes: Int)
         /// Finishes and closes what was begun.
         case endWriting
+        /// Renames a folder or moves it into another, and at once does something in it.
+        case inMoved(folder: Int, into: Int, name: Int, Inside, pick: Int)
+    }
+
+    /// What a user does in a folder that was moved in the same moment.
+    public enum Inside: Hashable, Sendable, CaseIterable {
+        /// Writes a new photo into it.
+        case write
+        /// Saves other bytes over a file of it.
+        case overwrite
+        /// Saves other bytes beside a file of it, and gives them its name.
+        case replace
+        /// Moves a file from elsewhere into it, over whatever file is there.
+        case moveFileIn
+        /// Moves another folder into it.
+        case moveFolderIn
+        /// Moves a file of it elsewhere, over whatever file is there.
+        case moveFileOut
+        /// Moves a folder of it elsewhere.
+        case moveFolderOut
+        /// Removes a file of it.
+        case delete
+        /// Saves other bytes over a file of it, and renames it once more.
+        case overwriteAndRename
     }
 
     /// What a person asks of the engine. Shares are picks among those that the account owns, or, one in eight, among all;

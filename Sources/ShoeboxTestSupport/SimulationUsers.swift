@@ -37,7 +37,7 @@ final class SimulationUsers: Sendable {
         let placesAfter = places(on: machine)
         let isDeletion =
             switch act {
-            case .delete, .deleteFolder, .deleteMany: true
+            case .delete, .deleteFolder, .deleteMany, .inMoved(_, _, _, .delete, _): true
             default: false
             }
         var isOfFolder = false
@@ -129,6 +129,13 @@ final class SimulationUsers: Sendable {
         case .write(let folder, let name, let bytes):
             guard let target = places.child(of: folder, Names.photo(name)) else { return }
             try write(target, bytes, .inPlace, machine, disk, step)
+        case .writeDeep(let folder, let name, let bytes):
+            guard let outer = places.child(of: folder, Names.folder(name)),
+                let inner = FileName(Names.folder(name / 4)),
+                let photo = FileName(Names.photo(name / 16))
+            else { return }
+            try disk.makeDirectories(outer.appending(inner))
+            try write(outer.appending(inner).appending(photo), bytes, .inPlace, machine, disk, step)
         case .overwrite(let file, let saving, let bytes):
             guard let target = places.file(file) else { return }
             try write(target, bytes, saving, machine, disk, step)
@@ -212,6 +219,46 @@ final class SimulationUsers: Sendable {
             try disk.beginWriting(target.description, Array(whole[..<half]))
             state.withLock { $0.begun.append((machine.name, disk, target.description, Array(whole[half...]))) }
         case .endWriting: try endWriting(disk, machine.name, step)
+        case .inMoved(let folder, let parent, let name, let inside, let pick):
+            guard let source = places.subfolder(folder), let target = places.child(of: parent, Names.folder(name))
+            else { return }
+            try disk.move(source, to: target, mode: .failIfExists)
+            try carryOut(inside, pick, in: target, machine, disk, root, step)
+        }
+    }
+
+    /// Does something in a folder that just came to its place.
+    private func carryOut(
+        _ inside: SimulationStep.Inside, _ pick: Int, in moved: RelativePath, _ machine: SimulatedMachine,
+        _ disk: SimulatedDisk, _ root: SimulationStep.Root, _ step: Int
+    ) throws(FileError) {
+        let all = Places(disk, root)
+        let (within, elsewhere) = (all.only { $0.isAtOrBelow(moved) }, all.only { !$0.isAtOrBelow(moved) })
+        let name = pick / 10
+        switch inside {
+        case .write:
+            guard let target = within.child(of: pick, Names.photo(name)) else { return }
+            try write(target, 30, .inPlace, machine, disk, step)
+        case .overwrite, .replace, .overwriteAndRename:
+            guard let file = within.file(pick) else { return }
+            try write(file, 30, inside == .replace ? .replacing : .inPlace, machine, disk, step)
+            guard inside == .overwriteAndRename, let other = FileName(Names.folder(name)) else { return }
+            try disk.move(moved, to: moved.parent.appending(other), mode: .failIfExists)
+        case .moveFileIn, .moveFileOut:
+            let (from, to) = inside == .moveFileIn ? (elsewhere, within) : (within, elsewhere)
+            guard let file = from.file(pick), let folder = to.folder(name), let last = file.last,
+                !isBeingWritten(file, disk)
+            else { return }
+            try disk.move(file, to: folder.appending(last))
+        case .moveFolderIn, .moveFolderOut:
+            let (from, to) = inside == .moveFolderIn ? (elsewhere, within) : (within, elsewhere)
+            guard let folder = from.subfolder(pick), folder != moved, !moved.isAtOrBelow(folder),
+                let target = to.child(of: name, Names.folder(pick))
+            else { return }
+            try disk.move(folder, to: target, mode: .failIfExists)
+        case .delete:
+            guard let file = within.file(pick) else { return }
+            try disk.delete(file)
         }
     }
 
@@ -289,10 +336,10 @@ final class SimulationUsers: Sendable {
 
 /// What a user can point at in a root now.
 struct Places {
-    let files: [RelativePath]
-    let folders: [RelativePath]
-    let subfolders: [RelativePath]
-    let shareFolders: [RelativePath]
+    private(set) var files: [RelativePath]
+    private(set) var folders: [RelativePath]
+    private(set) var subfolders: [RelativePath]
+    private(set) var shareFolders: [RelativePath]
 
     /// The folder of the library in which nobody does anything, so that what is in it can be found wherever it gets to.
     static let untouched = "Private"
@@ -311,6 +358,16 @@ struct Places {
         folders = (depth == 0 ? [.root] : []) + directories
         subfolders = directories.filter { $0.names.count > depth }
         shareFolders = depth == 0 ? [] : directories.filter { $0.names.count == depth }
+    }
+
+    /// Those of some paths only.
+    func only(_ isMeant: (RelativePath) -> Bool) -> Places {
+        var result = self
+        result.files = files.filter(isMeant)
+        result.folders = folders.filter(isMeant)
+        result.subfolders = subfolders.filter(isMeant)
+        result.shareFolders = shareFolders.filter(isMeant)
+        return result
     }
 
     func file(_ pick: Int) -> RelativePath? { files.isEmpty ? nil : files[pick % files.count] }

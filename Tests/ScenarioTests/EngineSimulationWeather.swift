@@ -7,6 +7,8 @@ enum EngineWeather: String, CaseIterable {
     // Two to five accounts with one to three devices each, whose engines are told by a watcher where to look.
     /// People share, invite, remove and leave, and nothing goes wrong.
     case sharing
+    /// People move folders and do something in them at once, also while the engine looks; nothing goes wrong.
+    case watching
     /// As sharing, and processes and machines die at any call.
     case sharingCrashes
     /// State directories (with odd seeds) or the container (with even ones) are put back to backups, or lost. Not both: a
@@ -21,7 +23,7 @@ enum EngineWeather: String, CaseIterable {
     static let duets: [EngineWeather] = [
         .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
     ]
-    static let villages: [EngineWeather] = [.sharing, .sharingCrashes, .restores, .mounts, .everything]
+    static let villages: [EngineWeather] = [.sharing, .watching, .sharingCrashes, .restores, .mounts, .everything]
 
     var isVillage: Bool { Self.villages.contains(self) }
 
@@ -44,12 +46,14 @@ enum EngineWeather: String, CaseIterable {
     }
 
     private func villageProfile(_ seed: UInt64) -> SimulationScript.Profile {
-        var profile = self == .sharing ? SimulationScript.Profile.calm : SimulationScript.Profile()
+        var profile = self == .sharing || self == .watching ? SimulationScript.Profile.calm : SimulationScript.Profile()
         profile.allowsManyAtOnce = true
         profile.syncPercent = 40
         profile.sharedPercent = 35
         switch self {
         case .sharing: profile.commandPercent = 40
+        case .watching:
+            (profile.commandPercent, profile.midRoundPercent, profile.nestedPercent) = (15, 15, 50)
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [

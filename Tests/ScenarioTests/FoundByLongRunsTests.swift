@@ -35,6 +35,18 @@ import Testing
         }
     }
 
+    @Test func `two folders become one though folders of one name in them have to become one, too`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.alice.machine.library.write("Summer/Sea/Boats/x.jpg", "x")
+        #expect(try party.village.settle())
+        // Neither knows of the other's yet.
+        try party.alice.machine.library.write("Summer/Lake/Boats/y.jpg", "y")
+        try party.bob.machine.shared.move("alice/Summer/Sea", to: "alice/Summer/Lake")
+        for replica in [party.alice, party.bob] { try party.rounds(of: replica, 3, reachesContainer: false) }
+        #expect(try party.village.settle())
+        party.expectShown(Party.content.merging(["Lake/Boats/x.jpg": "x", "Lake/Boats/y.jpg": "y"]) { $1 })
+    }
+
     @Test func `a photo that can't be read when it is to be published is named, and keeps nothing else back`() throws {
         let party = try Party(bob: "readWrite")
         for name in ["x.jpg", "y.jpg"] { try party.alice.machine.library.write("Summer/\(name)", name) }
