@@ -45,11 +45,13 @@ extension Engine {
     /// Moves a file, or a folder with all in it, that the base shows, to a folder of another zone. The base tree is
     /// re-keyed, so no file is touched.
     ///
-    /// - Parameter isEdit: whether a person moved this very thing, and not only shares, or no longer shares, what it is in.
+    /// - Parameters:
+    ///   - isEdit: whether a person moved this very thing, and not only shares, or no longer shares, what it is in.
+    ///   - gone: what of it doesn't go along.
     @discardableResult
     func moveTree(
         _ row: BaseRow, to parent: RecordID, name: FileName?, isEdit: Bool = false, staysAt place: RecordID? = nil,
-        placements: Placements, writer: inout HistoryWriter
+        leaving gone: LeftBehind? = nil, placements: Placements, writer: inout HistoryWriter
     ) throws -> RecordID {
         let db = writer.db
         let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
@@ -73,10 +75,12 @@ extension Engine {
         moved.vector = shown
         try db.setBase(moved)
         for child in children {
-            if !child.id.isZoneRoot, child.id.zone == row.id.zone {
-                try moveTree(child, to: id, name: nil, placements: placements, writer: &writer)
-            } else {
+            if child.id.isZoneRoot || child.id.zone != row.id.zone {
                 try keep(child, in: id, db)
+            } else if let gone, gone.ids.contains(child.id) {
+                try leaveBehind(child, of: id, at: gone.place, writer: &writer)
+            } else {
+                try moveTree(child, to: id, name: nil, leaving: gone, placements: placements, writer: &writer)
             }
         }
         return id

@@ -106,6 +106,7 @@ extension Engine {
         _ row: BaseRow, in zone: ZoneInfo, placements: Placements, writer: inout HistoryWriter
     ) throws {
         let db = writer.db
+        let gone = LeftBehind(ids: try gone(from: row, db), place: row.parent)
         let mount = RecordID(zone: zone.id, name: .zoneRoot)
         let fields: [FieldKey: Value] = [
             .targetZone: .bytes(zone.id.digest.bytes), .name: .name(row.name), .root: .boolean(true),
@@ -123,10 +124,13 @@ extension Engine {
         shown.vector = [:]
         try db.setBase(shown)
         for child in children {
-            if child.id.zone == row.id.zone, !child.id.isZoneRoot {
-                try moveTree(child, to: mount, name: nil, placements: placements, writer: &writer)
-            } else {
+            if child.id.zone != row.id.zone || child.id.isZoneRoot {
                 try keep(child, in: mount, db)
+            } else if gone.ids.contains(child.id) {
+                try leaveBehind(child, of: mount, at: gone.place, writer: &writer)
+            } else {
+                try moveTree(
+                    child, to: mount, name: nil, leaving: gone, placements: placements, writer: &writer)
             }
         }
     }
@@ -136,8 +140,9 @@ extension Engine {
         _ row: BaseRow, in zone: ZoneInfo, placements: Placements, writer: inout HistoryWriter
     ) throws {
         let root = RecordID(zone: zone.id, name: .zoneRoot)
+        let gone = LeftBehind(ids: try gone(from: row, writer.db), place: row.parent)
         let id = try moveTree(
-            row, to: root, name: nil, staysAt: row.parent, placements: placements, writer: &writer)
+            row, to: root, name: nil, staysAt: row.parent, leaving: gone, placements: placements, writer: &writer)
         try writePlacement(
             zone: zone.id, record: id.name, parent: row.parent, name: row.name, placements: placements, writer: &writer)
     }

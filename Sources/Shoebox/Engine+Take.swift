@@ -9,9 +9,12 @@ import class GRDB.Database
 extension Engine {
     /// Turns what a user did into history, in one transaction: changes with the base's context, and the base tree.
     ///
-    /// - Parameter note: what is noted in the same transaction.
+    /// - Parameters:
+    ///   - gone: what was not found where it was, whether or not it is deleted or found elsewhere by these changes.
+    ///   - note: what is noted in the same transaction.
     func take(
-        _ changes: [LocalChange], root: RootKind, author: String, noting note: (Database) throws -> Void = { _ in }
+        _ changes: [LocalChange], root: RootKind, author: String, gone: Set<RecordID> = [],
+        noting note: (Database) throws -> Void = { _ in }
     ) throws -> Int {
         guard !changes.isEmpty else { return 0 }
         var aftermath = Aftermath()
@@ -37,6 +40,7 @@ extension Engine {
                 guard let zone = zones[id.zone], zone.row.kind == .share else { continue }
                 returning.append(zone)
             }
+            taker.gone = gone
             try taker.remember(changes)
             for change in changes { try taker.take(change) }
             try taker.writer.finish()

@@ -44,6 +44,8 @@ public struct EngineSettings: Sendable {
 
     /// How many records are brought into a watched folder in one batch; what a round needs of memory grows with it.
     public var applyMax: Int = 1_000
+    /// After how many new or changed files a look at a watched folder turns into history what it has found so far.
+    public var takeMax: Int = 512
 
     /// A chain of own segments shorter than this is never folded.
     public var compactSegmentsMin: UInt64 = 100

@@ -107,7 +107,9 @@ extension LocalTaker {
             return
         }
         try engine.moveTree(
-            row, to: parent, name: name, isEdit: true, placements: placements, writer: &writer)
+            row, to: parent, name: name, isEdit: true, leaving: LeftBehind(ids: gone, place: oldParent),
+            placements: placements, writer: &writer)
+        if !gone.isEmpty { aftermath.hasOrphans = true }
         let title = engine.zones[parent.zone]?.control.title ?? ""
         if engine.zones[parent.zone]?.row.kind == .share {
             aftermath.log.append("'\(engine.display(path, root))' is shared in '\(title)' now")

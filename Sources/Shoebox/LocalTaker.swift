@@ -30,6 +30,8 @@ struct LocalTaker {
     var aftermath = Aftermath()
     /// Shares whose folder is gone as a whole: nothing of them is deleted.
     var leaving: Set<ZoneID> = []
+    /// What was not found where it was.
+    var gone: Set<RecordID> = []
     /// What folders showed before this transaction.
     private var known: [RecordID: [FileName: [RecordRow]]] = [:]
     private var knownFolders: [ZoneID: [RecordRow]] = [:]

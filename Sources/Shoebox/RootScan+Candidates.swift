@@ -217,7 +217,7 @@ extension RootScan {
     /// Checks that the folder is still the one it was, then turns the plan into history.
     ///
     /// - Parameter note: what is noted together with it.
-    func commit(
+    mutating func commit(
         _ batch: ScanBatch, outcome: inout ScanOutcome, noting note: (Database) throws -> Void = { _ in }
     ) throws {
         guard try engine.checkRoot(root) else {
@@ -227,6 +227,8 @@ extension RootScan {
         let plan = planLocal(
             base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
             listed: batch.listed, roots: [engine.top(root): .root])
-        outcome.changes += try engine.take(plan.changes, root: root, author: author, noting: note)
+        for case .place(let id, _, _, _, _) in plan.changes { placed.insert(id) }
+        outcome.changes += try engine.take(
+            plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)
     }
 }

@@ -12,13 +12,7 @@ extension RootScan {
     /// Plans what is really gone, after all listings: what was moved has been found by now.
     mutating func takeDeletions(outcome: inout ScanOutcome) throws {
         var batch = ScanBatch()
-        let moved = try engine.store.read { db in
-            try gone.filter { id, item in
-                // A row that has changed since was found elsewhere and is no more where it was.
-                guard let row = try db.base(id) else { return false }
-                return row == item.row
-            }
-        }
+        let moved = try engine.store.read { db in try stillGone(db) }
         for id in Set(engine.missing.keys).subtracting(moved.keys) where gone[id] != nil || isRecursive {
             if engine.isShown(id, in: root) { engine.missing[id] = nil }
         }
@@ -61,9 +55,24 @@ extension RootScan {
             try engine.clearProblem("massDeletion", path: engine.display(.root, root))
         }
         // A person's word holds until what it was given for is taken: the folder may be away just now.
-        try commit(batch, outcome: &outcome, noting: { db in try engine.forgetConfirmation(root, db) })
+        try commit(batch, outcome: &outcome, noting: { [engine, root] db in try engine.forgetConfirmation(root, db) })
         if !outcome.isOffline { try engine.noteDeletions(count, root: root) }
         for id in moved.keys where batch.base[id] != nil { engine.missing[id] = nil }
+    }
+
+    /// What is gone and was not found elsewhere, with where it is missing.
+    private func stillGone(_ db: Database) throws -> [RecordID: (row: BaseRow, path: RelativePath)] {
+        var result: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
+        for (id, item) in gone {
+            // A row that has changed since was found elsewhere, or its folder went to another zone without it.
+            guard let row = try db.base(id) else { continue }
+            if row == item.row {
+                result[id] = item
+            } else if !placed.contains(id), let path = try db.basePath(of: id, top: [engine.top(root)]) {
+                result[id] = (row, path)
+            }
+        }
+        return result
     }
 
     func addSubtree(of row: BaseRow, at path: RelativePath, to batch: inout ScanBatch) throws {

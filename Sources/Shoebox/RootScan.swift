@@ -35,6 +35,8 @@ struct ScanPlace {
     /// Whether the folders in it are listed, too, also those that are as the base knows them. Below a folder that was renamed,
     /// moved or put in another's place, what the watcher said of deeper ones may have named a path that is no more.
     var isDeep: Bool
+    /// Whether it, or a folder that it is in, was renamed or moved. What is gone from it has to be known before that is taken.
+    var isMoved = false
 }
 
 /// What a batch of listings hands to the planner.
@@ -62,6 +64,8 @@ struct RootScan {
     var candidateCount = 0
     /// Base rows that were not found, with the path they had.
     var gone: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
+    /// What was found elsewhere, or under another name.
+    var placed: Set<RecordID> = []
     var listedAll: Set<RelativePath> = []
     var isRecursive = false
     /// Whether a directory could not be looked at: what is in it is neither there nor missing.
@@ -101,7 +105,9 @@ struct RootScan {
         while !worklist.isEmpty {
             guard let found = try passQuiet(&worklist) else { continue }
             try examine(found, worklist: &worklist, outcome: &outcome)
-            if candidateCount >= 512 { try flush(outcome: &outcome) }
+            if candidateCount >= engine.settings.takeMax, !worklist.contains(where: \.isMoved) {
+                try flush(outcome: &outcome)
+            }
         }
         try flush(outcome: &outcome)
         try takeDeletions(outcome: &outcome)
@@ -181,7 +187,7 @@ struct RootScan {
                 let comparison =
                     try next.id.map { try db.compare(listing, with: $0, root: root) }
                     ?? DirectoryComparison(allOf: listing)
-                guard let folders = quietFolders(of: comparison, listing, in: next.path) else {
+                guard let folders = quietFolders(of: comparison, listing, in: next) else {
                     return Found(place: next, result: .success((listing, comparison)))
                 }
                 guard next.isDeep else { continue }
@@ -194,7 +200,7 @@ struct RootScan {
 
     /// The folders in a directory of which everything else is as the base has it; nil if something needs a look.
     private func quietFolders(
-        of comparison: DirectoryComparison, _ listing: DirectoryListing, in path: RelativePath
+        of comparison: DirectoryComparison, _ listing: DirectoryListing, in place: ScanPlace
     ) -> [ScanPlace]? {
         guard comparison.missing.isEmpty else { return nil }
         var folders: [ScanPlace] = []
@@ -202,9 +208,11 @@ struct RootScan {
             let entry = listing.entries[item.index]
             guard entry.kind == .directory, let glance = item.glance, glance.kind == .folder,
                 glance.isSameFile(as: entry.stamp), let name = listing.name(at: item.index),
-                name != OwnPaths.tags.last, !engine.settings.ignore.ignores(path.appending(name), isDirectory: true)
+                name != OwnPaths.tags.last,
+                !engine.settings.ignore.ignores(place.path.appending(name), isDirectory: true)
             else { return nil }
-            folders.append(ScanPlace(path: path.appending(name), id: glance.folder, isDeep: true))
+            folders.append(
+                ScanPlace(path: place.path.appending(name), id: glance.folder, isDeep: true, isMoved: place.isMoved))
         }
         return folders
     }
@@ -252,7 +260,9 @@ struct RootScan {
                 }
                 if let child, child.kind == .folder, child.isSameFile(as: entry.stamp) {
                     if found.place.isDeep {
-                        worklist.append(ScanPlace(path: entryPath, id: child.folder, isDeep: true))
+                        worklist.append(
+                            ScanPlace(
+                                path: entryPath, id: child.folder, isDeep: true, isMoved: found.place.isMoved))
                     }
                 } else {
                     let known = try row(entry.name, child)
@@ -269,7 +279,10 @@ struct RootScan {
                     }
                     let moved = try movedFolder(entry)?.id
                     if let moved { movedTo[moved] = entryPath }
-                    worklist.append(ScanPlace(path: entryPath, id: moved ?? child?.folder, isDeep: true))
+                    worklist.append(
+                        ScanPlace(
+                            path: entryPath, id: moved ?? child?.folder, isDeep: true,
+                            isMoved: moved != nil || found.place.isMoved))
                 }
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }

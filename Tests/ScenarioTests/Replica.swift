@@ -40,6 +40,7 @@ final class Replica {
         settings.restoreMilliseconds = 1_000
         // So that every scenario goes through several batches.
         settings.applyMax = 4
+        settings.takeMax = 3
         return try Engine(world: machine.world, store: store, identity: identity, settings: settings)
     }
 

@@ -1,4 +1,5 @@
 import Shoebox
+@testable import ShoeboxCloud
 import ShoeboxModel
 import ShoeboxStore
 import ShoeboxTestSupport
@@ -84,5 +85,73 @@ import Testing
         #expect(bob.tree(.shared).values.sorted() == ["outer", "x"])
         #expect(alice.tree(.library).values.sorted() == ["outer", "secret", "x"])
         #expect(alice.problems.map(\.code) == ["undone"], "\(alice.problems.map(\.message))")
+    }
+
+    @Test(arguments: ["Summer/Sea", "Sea"], [["x.jpg", "y.jpg"], ["x.jpg"]])
+    func `what was deleted in a folder just moved between shares is deleted, also if nothing else is in it`(
+        from: String, names: [String]
+    ) throws {
+        var party = try Party(bob: "readWrite")
+        let disk = party.alice.machine.library
+        for name in names { try disk.write("\(from)/\(name)", name) }
+        let second = try party.village.addDevice(of: party.alice, name: "alice2")
+        #expect(try party.village.settle())
+        _ = disk.takeDirty()
+        let to = from == "Sea" ? "Summer/Sea" : "Sea"
+        // More than is taken at once, before and after it.
+        for folder in ["Aaa", "Summer/Aaa", "Zzz", "Summer/Zzz"] where names.count == 1 {
+            for number in 0..<3 { try disk.write("\(folder)/\(number).jpg", "\(folder) \(number)") }
+        }
+        try disk.move(from, to: to)
+        try disk.delete("\(to)/x.jpg")
+        for _ in 0..<30 {
+            try party.alice.round(.directories([.library: disk.takeDirty()]))
+            for replica in party.village.replicas.dropFirst() { try replica.round() }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        #expect(second.tree(.library) == party.alice.tree(.library))
+        #expect(
+            Set(second.files(.library).filter { $0.key.hasPrefix("\(to)/") }.keys)
+                == Set(names.dropFirst().map { "\(to)/\($0)" }))
+        #expect(try party.alice.round(.all).taken == 0)
+        if from == "Sea" { try expectUnknown("x.jpg", to: party.bob) }
+    }
+
+    @Test(arguments: [false, true])
+    func `what was deleted just before its folder is shared is not shown to anybody`(isAdded: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let disk = party.alice.machine.library
+        for name in ["x.jpg", "y.jpg", "in/x.jpg", "gone/x.jpg"] { try disk.write("Sea/\(name)", name) }
+        #expect(try party.village.settle())
+        for name in ["x.jpg", "in/x.jpg", "gone"] { try disk.delete("Sea/\(name)") }
+        let sea = [party.alice.path("Sea")]
+        let made = party.alice.request(
+            isAdded
+                ? .shareAdd(share: "Summer", paths: sea)
+                : .shareCreate(paths: sea, title: "Sea", publicPermission: "none", isSealed: true))
+        #expect(made.code == 0, "\(made)")
+        if !isAdded {
+            #expect(
+                party.alice.request(.invite(share: "Sea", accounts: ["bob"], permission: "readOnly")).code == 0)
+            #expect(party.bob.request(.acceptAllPending).code == 0)
+        }
+        #expect(try party.village.settle())
+        #expect(try party.village.settleDeletions())
+        #expect(party.alice.tree(.library).keys.filter { $0.hasPrefix("Sea") } == ["Sea/y.jpg"])
+        #expect(party.bob.tree(.shared).values.contains("y.jpg"))
+        for text in ["x.jpg", "in/x.jpg", "gone/x.jpg"] { try expectUnknown(text, to: party.bob) }
+    }
+
+    /// Checks that somebody never heard of a photo.
+    private func expectUnknown(
+        _ text: String, to replica: Replica, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let hash = sha256(Array(text.utf8))
+        let changes = try replica.store.read { db in try db.history(after: 0, limit: .max) }
+        let known = changes.filter { stored in
+            guard case .set(let fields) = stored.change.action else { return false }
+            return fields.values.contains { $0.asset?.contentHash == hash }
+        }
+        #expect(known.isEmpty, "\(text)", sourceLocation: sourceLocation)
     }
 }

@@ -1,0 +1,66 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// What is gone from a folder that goes to another zone. It was deleted, or is on its way elsewhere, and must not be shown to
+/// the people of that zone: it stays in its own, until it is as sure as any other deletion, or turns up.
+struct LeftBehind {
+    /// The base entries that are gone.
+    var ids: Set<RecordID>
+    /// The folder in which they are said to be missing from now on.
+    var place: RecordID
+}
+
+extension Engine {
+    /// Says of something that is gone that it is missing elsewhere in its zone.
+    ///
+    /// - Parameter folder: where the folder is now that it was in: a sidecar that lies there goes.
+    func leaveBehind(_ child: BaseRow, of folder: RecordID, at place: RecordID, writer: inout HistoryWriter) throws {
+        let db = writer.db
+        let isThere = place.zone == child.id.zone && writer.carried[place] == nil
+        var row = child
+        row.parent = isThere ? place : RecordID(zone: child.id.zone, name: .zoneRoot)
+        if try isTaken(row.name, in: row.parent, row.root, db) {
+            row.name = row.name.inserting(" (\(child.id.name.description.prefix(8)))")
+        }
+        var beside = child
+        beside.parent = folder
+        try oweRemoval(ofSidecarBeside: beside, db)
+        var fields: [FieldKey: Value] = [.parent: row.parent.isZoneRoot ? .null : .reference(row.parent.name)]
+        if row.name != child.name { fields[.name] = .name(row.name) }
+        for id in [child.id] + child.twins where id.zone == child.id.zone {
+            guard let record = try db.record(id), let state = try db.state(of: id) else { continue }
+            let change = try writer.write(id, type: record.type, .set(fields), context: state.vector)
+            if id == child.id { row.vector.insert(change.dot) }
+        }
+        try db.setBase(row)
+    }
+
+    private func isTaken(_ name: FileName, in folder: RecordID, _ root: RootKind, _ db: Database) throws -> Bool {
+        guard try db.base(named: name, in: folder, root: root) == nil,
+            let path = try db.basePath(of: folder, top: [top(root)])
+        else { return true }
+        do { return try files(root).entry(at: path.appending(name)) != nil } catch { return !error.isAbsence }
+    }
+
+    /// What the base has in a folder, at any depth, and the folder has not: it was deleted, or moved, a moment ago.
+    func gone(from row: BaseRow, _ db: Database) throws -> Set<RecordID> {
+        guard row.kind == .folder, let path = try db.basePath(of: row.id, top: [top(row.root)]) else { return [] }
+        let names: Set<FileName>
+        // Of what can't be listed, nothing is known to be gone.
+        do { names = Set(try files(row.root).list(path).map(\.name)) } catch { return [] }
+        var result: Set<RecordID> = []
+        for child in try db.baseChildren(of: row.id, root: row.root) where !child.isParked {
+            if !names.contains(child.name) {
+                result.insert(child.id)
+            } else if child.kind == .folder {
+                try result.formUnion(gone(from: child, db))
+            }
+        }
+        return result
+    }
+}
