@@ -141,6 +141,11 @@ private struct ScopeGatherer {
     private mutating func completeBase(with files: [PlacedRecord]) throws {
         scope.ids.formUnion(scope.base.keys)
         scope.ids.formUnion(folders.map(\.id))
+        // A folder of which no record is left, as of a share that was brought home, goes when it is empty.
+        let known = Set(folders.map(\.id))
+        for row in shown.values where root == .library && !known.contains(row.id) && !row.id.isZoneRoot {
+            scope.ids.insert(row.id)
+        }
         // The folder of an owner of whom nothing is shared any more goes with the last share.
         scope.ids.formUnion(shown.keys.filter { $0.zone == .none && !$0.isZoneRoot })
         scope.ids.formUnion(files.map(\.id))

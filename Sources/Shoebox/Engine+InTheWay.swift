@@ -4,6 +4,8 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 // What a user put into the shared folder where they may not add stays on this machine and is in no record, as do files
 // that are left out. They must not keep what the records say from being shown, for ever, because they have the same name.
 
@@ -17,24 +19,20 @@ extension Engine {
         else { return }
         // A folder of the name is as good as one that is made.
         if case .makeDirectory = operation, found.kind == .directory { return }
-        let (isOutOfReach, former, isLeft) = try store.read { db -> (Bool, BaseRow?, Bool) in
+        let (isOutOfReach, former, left) = try store.read { db -> (Bool, BaseRow?, [RecordID]?) in
             guard let parent = try db.base(at: path.parent, root: root, top: top(root)) else {
-                return (false, nil, false)
+                return (false, nil, nil)
             }
             let isOutOfReach =
                 root == .shared
                 && (parent.zone == .none
                     || (zones[parent.zone]?.row.state == .active && !may(.addRecord, in: parent.zone)))
-            guard let row = try db.base(named: name, in: parent, root: root) else { return (isOutOfReach, nil, false) }
-            // All of the folder that is a record has left it.
-            let isLeft =
-                try row.kind == .folder && found.kind == .directory && shown.nodes[row.id] == nil
-                && db.baseChildren(of: row.id, root: root).isEmpty
-            return (isOutOfReach, row, isLeft)
+            guard let row = try db.base(named: name, in: parent, root: root) else { return (isOutOfReach, nil, nil) }
+            return (isOutOfReach, row, found.kind == .directory ? try leftFolders(row, shown, db) : nil)
         }
         let mayMove =
             if let former {
-                try isLeft && (isOutOfReach || holdsLeftoversOnly(path, folder: former.id, root: root))
+                try left != nil && (isOutOfReach || holdsLeftoversOnly(path, folder: former.id, root: root))
             } else {
                 isOutOfReach
             }
@@ -43,11 +41,22 @@ extension Engine {
             let target = path.parent.appending(name.inserting(number == 1 ? " (only here)" : " (only here \(number))"))
             guard try files(root).entry(at: target) == nil else { continue }
             try files(root).rename(path, to: target, mode: .failIfExists)
-            if let former { try store.write { db in try db.removeBase(former.id) } }
+            if let left { try store.write { db in for id in left { try db.removeBase(id) } } }
             // It is looked at, and named in `status`, under its new name.
             later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
             return log("'\(display(path, root))' gives way to the share's and is '\(display(target, root))' now")
         }
+    }
+
+    /// A folder that all records have left, with those in it; nil if some record still shows there.
+    private func leftFolders(_ row: BaseRow, _ shown: Layout, _ db: Database) throws -> [RecordID]? {
+        guard row.kind == .folder, shown.nodes[row.id] == nil else { return nil }
+        var result = [row.id]
+        for child in try db.baseChildren(of: row.id, root: row.root) {
+            guard let inside = try leftFolders(child, shown, db) else { return nil }
+            result += inside
+        }
+        return result
     }
 
     /// Whether no scan takes anything of what is in a folder: files that are left out, sidecars without their photo,
@@ -59,7 +68,13 @@ extension Engine {
             if isDirectory, entry.name == OwnPaths.tags.last {
                 return holdsTagFilesOnly(path.appending(entry.name), root)
             }
-            guard entry.kind == .file else { return !isDirectory }
+            if isDirectory {
+                // Of what is in it, all that is a record has left it, too.
+                let inside = try store.read { db in try db.base(named: entry.name, in: folder, root: root) }
+                guard let inside, inside.stamp.isSameFile(as: entry.stamp) else { return false }
+                return try holdsLeftoversOnly(path.appending(entry.name), folder: inside.id, root: root)
+            }
+            guard entry.kind == .file else { return true }
             guard !SidecarName.photos(for: entry.name).isEmpty else { return false }
             switch try sidecarStanding(entry, in: path, folder: folder, root: root) {
             case .own, .unchanged: return true

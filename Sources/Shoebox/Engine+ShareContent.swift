@@ -228,8 +228,11 @@ extension Engine {
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             let placements = try placements(db)
+            // Another device may have brought it home already, and said so before this one heard that it was stopped.
             let mountPlacement = placements.zones[zone.id]
-            let homeFolder = try homeFolder(of: zone, mountPlacement, writer: &writer)
+            let former = try db.formerPlacements(of: zone.id, in: privateZone)
+                .min(by: { $0.isOlder(than: $1) })
+            let homeFolder = try homeFolder(of: zone, mountPlacement ?? former, writer: &writer)
             let rows = try db.folders(in: zone.id).filter(\.isLive) + db.files(in: zone.id)
             for row in rows {
                 let placement = placements.records[row.id]
@@ -285,6 +288,8 @@ extension Engine {
         let isUnited = try unitedWith(zone.id, db) != nil
         let isFolderShare = state?[.root]?.boolean == true && !isUnited
         let id = RecordID(zone: privateZone, name: isFolderShare ? shared ?? fresh : fresh)
+        // Who took the placement away wrote the folder, and it may have been renamed since.
+        if placement?.isLive == false, try db.state(of: id) != nil { return id }
         let name = placement?.name ?? FileName(safe: zone.control.title)
         let parent: Value = placement?.parent.map { .reference($0) } ?? .null
         let existing = try db.state(of: id)?.vector ?? [:]

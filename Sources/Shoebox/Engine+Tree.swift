@@ -233,7 +233,8 @@ extension RecordRow {
     /// The record that a placement places; nil where it places a zone.
     var placed: RecordName? { subject }
 
-    fileprivate func isOlder(than other: RecordRow) -> Bool {
+    /// Whether a placement counts before another one of the same thing.
+    func isOlder(than other: RecordRow) -> Bool {
         (nameStamp ?? .zero, id.name) < (other.nameStamp ?? .zero, other.id.name)
     }
 }

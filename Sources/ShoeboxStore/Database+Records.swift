@@ -295,6 +295,18 @@ extension Database {
         ).map(RecordRow.init)
     }
 
+    /// The places of its own that a share had in an account's tree and that were taken away.
+    public func formerPlacements(of share: ZoneID, in zone: ZoneID) throws -> [RecordRow] {
+        try Row.fetchAll(
+            cachedStatement(
+                sql: """
+                    SELECT * FROM record INDEXED BY recordByType
+                        WHERE zone = ? AND type = ? AND live = 0 AND hash = ? AND photo IS NULL
+                    """),
+            arguments: [zone.data, RecordType.placement.rawValue, share.data]
+        ).map(RecordRow.init)
+    }
+
     /// Whether a share had a place of its own in an account's tree that was taken away.
     public func wasPlaced(_ share: ZoneID, in zone: ZoneID) throws -> Bool {
         try Bool.fetchOne(

@@ -132,6 +132,13 @@ public struct SimulationLedger: Sendable {
         waive(Set(entries.filter { $0.isByCommand && $0.machine == machine }.map(\.number)), step: step)
     }
 
+    /// What was given by the last command of a machine may have been taken back by its user.
+    mutating func waiveLastCommand(of machine: String, step: Int) {
+        let commands = entries.filter { $0.isByCommand && $0.machine == machine }
+        guard let last = commands.map(\.step).max() else { return }
+        waive(Set(commands.filter { $0.step == last }.map(\.number)), step: step)
+    }
+
     /// Where contents are in some files: the paths of each, by number.
     func places(in files: [String: [UInt8]]) -> [Int: Set<String>] {
         var numbers: [[UInt8]: Int] = [:]

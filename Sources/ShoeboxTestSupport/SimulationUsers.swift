@@ -85,6 +85,11 @@ final class SimulationUsers: Sendable {
         state.withLock { $0.ledger.waiveCommands(of: machine, step: step) }
     }
 
+    /// The last transaction of a machine was taken back.
+    func waiveLastCommand(of machine: String, step: Int) {
+        state.withLock { $0.ledger.waiveLastCommand(of: machine, step: step) }
+    }
+
     private func places(on machine: SimulatedMachine) -> [Int: Set<String>] {
         var files: [String: [UInt8]] = [:]
         for disk in [machine.library, machine.shared] {

@@ -352,6 +352,27 @@ import Testing
         #expect(EngineRun(script: script, isVillage: true).failures == [])
     }
 
+    @Test func `what a share's people deleted as folders goes though another device has stopped the share meanwhile`() {
+        let script = SimulationScript(
+            seed: 99_049,
+            steps: [
+                .user(machine: 1, root: .shared, .writeDeep(folder: 800, name: 703, bytes: 173)), .sync(machine: 1),
+                .sync(machine: 3), .sync(machine: 0), .command(machine: 3, root: .library, .undo), .sync(machine: 3),
+                .command(machine: 2, root: .library, .stop(share: 599)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
+    @Test func `what was taken back before anybody heard of it is not missed where a share ended`() {
+        let script = SimulationScript(
+            seed: 99_098,
+            steps: [
+                .command(machine: 1, root: .shared, .tagTwice(file: 289)),
+                .command(machine: 0, root: .library, .stop(share: 134)), .command(machine: 1, root: .library, .undo),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
     @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() {
         let script = SimulationScript(
             seed: 60_042,

@@ -48,6 +48,26 @@ import Testing
         party.expectShown()
     }
 
+    @Test func `folders in folders that hold only a reader's own photo give way to another folder of the share`() throws
+    {
+        let party = try Party(bob: "readOnly")
+        let (hers, shared) = (party.alice.machine.library, party.bob.machine.shared)
+        try hers.write("Summer/Sea/Sea/x.jpg", "x")
+        try hers.write("Summer/Hill/h.jpg", "h")
+        #expect(try party.village.settle())
+        try shared.write("alice/Summer/Sea/Sea/Own/mine.jpg", "mine")
+        try expectQuiet(party)
+        try hers.move("Summer/Sea", to: "Sea")
+        try hers.move("Summer/Hill", to: "Summer/Sea")
+        #expect(try party.village.settleDeletions())
+        try expectQuiet(party)
+        #expect(
+            party.bob.tree(.shared) == [
+                "alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb", "alice/Summer/Sea/h.jpg": "h",
+                "alice/Summer/Sea (only here)/Sea/Own/mine.jpg": "mine",
+            ])
+    }
+
     @Test(arguments: [true, false])
     func `what was said of a file that could not be shared is taken back when it is gone, or may be`(isPermitted: Bool)
         throws
