@@ -75,7 +75,10 @@ extension Engine {
         moved.vector = shown
         try db.setBase(moved)
         for child in children {
-            if child.id.isZoneRoot || child.id.zone != row.id.zone {
+            let isOfTarget = child.id.zone == id.zone && child.id.zone != row.id.zone && !child.id.isZoneRoot
+            if isOfTarget, placements.zones[id.zone]?.isLocated == true {
+                try unite(child, with: id, placements: placements, writer: &writer)
+            } else if child.id.isZoneRoot || child.id.zone != row.id.zone {
                 try keep(child, in: id, db)
             } else if let gone, gone.ids.contains(child.id) {
                 try leaveBehind(child, of: id, at: gone.place, writer: &writer)
@@ -84,6 +87,25 @@ extension Engine {
             }
         }
         return id
+    }
+
+    /// What was added to the share, and lay in a folder that goes to that share now, lies in the folder there, for all.
+    private func unite(
+        _ child: BaseRow, with folder: RecordID, placements: Placements, writer: inout HistoryWriter
+    ) throws {
+        let db = writer.db
+        var child = child
+        child.parent = folder
+        if zones[folder.zone]?.row.isMine == true, let placement = placements.records[child.id],
+            let record = try db.record(child.id), let state = try db.state(of: child.id)
+        {
+            var fields: [FieldKey: Value] = [.parent: .reference(folder.name)]
+            if record.name != child.name { fields[.name] = .name(child.name) }
+            let change = try writer.write(child.id, type: record.type, .set(fields), context: state.vector)
+            child.vector.insert(change.dot)
+            try removePlacement(placement, writer: &writer)
+        }
+        try db.setBase(child)
     }
 
     /// Says of what lies in a folder that moved to another zone, and is another share's, that it is in that folder still.

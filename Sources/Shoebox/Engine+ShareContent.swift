@@ -233,8 +233,7 @@ extension Engine {
             let former = try db.formerPlacements(of: zone.id, in: privateZone)
                 .min(by: { $0.isOlder(than: $1) })
             let homeFolder = try homeFolder(of: zone, mountPlacement ?? former, writer: &writer)
-            let rows = try db.folders(in: zone.id).filter(\.isLive) + db.files(in: zone.id)
-            for row in rows {
+            for row in try shownRows(of: zone, db) {
                 let placement = placements.records[row.id]
                 let parent: RecordID =
                     if let placement {
@@ -247,32 +246,74 @@ extension Engine {
                     row.id, to: privateZone, parent: parent, name: placement?.name, shown: shown, writer: &writer)
                 try removePlacement(placement, writer: &writer)
             }
-            for var base in try db.base(in: zone.id) {
-                let guests = try db.baseChildren(of: base.id, root: .library).filter { $0.id.zone != zone.id }
-                try db.removeBase(base.id)
-                if base.id.isZoneRoot {
-                    try noteStrayTagFiles(of: zone.id, in: homeFolder, db)
-                    base.id = homeFolder
-                    base.vector = try db.state(of: homeFolder)?.vector ?? [:]
-                } else {
-                    // Values travel with their dots, so what was shown of the record there is what is shown here. What was
-                    // deleted there goes from the folder as the record that it was.
-                    let isGone = try db.record(base.id).map { $0.type.hasContent && !$0.isLive } ?? false
-                    let home = try db.state(of: base.id)?.movedTo ?? (isGone ? zone.id : privateZone)
-                    base.id = RecordID(zone: home, name: base.id.name)
-                    if try db.base(base.id) != nil { continue }
-                }
-                if base.parent.zone == zone.id {
-                    let folder = try db.state(of: base.parent)?.movedTo ?? privateZone
-                    base.parent = base.parent.isZoneRoot ? homeFolder : RecordID(zone: folder, name: base.parent.name)
-                }
-                base.twins = base.twins.map { RecordID(zone: base.id.zone, name: $0.name) }
-                try db.setBase(base)
-                for guest in guests { try keep(guest, in: base.id, db) }
-            }
+            try rekeyBase(of: zone.id, to: homeFolder, db)
             try removePlacement(mountPlacement, writer: &writer)
             try writer.finish()
         }
+    }
+
+    /// Says in the base tree that what the folder shows of a zone is what came home of it.
+    private func rekeyBase(of zone: ZoneID, to homeFolder: RecordID, _ db: Database) throws {
+        guard let privateZone else { return }
+        let rows = try db.base(in: zone)
+        var homes: [RecordID: RecordID] = [:]
+        for row in rows {
+            guard !row.id.isZoneRoot else {
+                homes[row.id] = homeFolder
+                continue
+            }
+            // Values travel with their dots, so what was shown of the record there is what is shown here. What was
+            // deleted there goes from the folder as the record that it was.
+            let isGone = try db.record(row.id).map { $0.type.hasContent && !$0.isLive } ?? false
+            let home = RecordID(
+                zone: try db.state(of: row.id)?.movedTo ?? (isGone ? zone : privateZone), name: row.id.name)
+            guard try home.zone != zone && db.base(home) != nil else {
+                homes[row.id] = home
+                continue
+            }
+            // It went home before, and shows there. Where its folder still stood for what others put into it, that stays
+            // the folder that it was, until all in it has followed.
+            if row.kind == .folder { homes[row.id] = row.id }
+        }
+        for row in rows {
+            let guests = try db.baseChildren(of: row.id, root: .library).filter { $0.id.zone != zone }
+            try db.removeBase(row.id)
+            guard let home = homes[row.id] else { continue }
+            var base = row
+            base.id = home
+            if row.id.isZoneRoot {
+                try noteStrayTagFiles(of: zone, in: homeFolder, db)
+                base.vector = try db.state(of: homeFolder)?.vector ?? [:]
+            }
+            if base.parent.zone == zone {
+                let folder = try db.state(of: base.parent)?.movedTo ?? privateZone
+                base.parent =
+                    homes[base.parent]
+                    ?? (base.parent.isZoneRoot ? homeFolder : RecordID(zone: folder, name: base.parent.name))
+            }
+            base.twins = base.twins.map { RecordID(zone: base.id.zone, name: $0.name) }
+            try db.setBase(base)
+            for guest in guests { try keep(guest, in: base.id, db) }
+        }
+    }
+
+    /// The live folders and files of a zone, and the folders that show because something in them does.
+    private func shownRows(of zone: ZoneInfo, _ db: Database) throws -> [RecordRow] {
+        let folders = try db.folders(in: zone.id)
+        let live = try folders.filter(\.isLive) + db.files(in: zone.id)
+        var dormant: [RecordName: RecordRow] = [:]
+        for row in folders where !row.isLive && row.id.name != zone.row.rootRecord {
+            if try db.state(of: row.id)?.movedTo == nil { dormant[row.id.name] = row }
+        }
+        var result = live
+        for row in live {
+            var parent = row.parent
+            while let name = parent, let folder = dormant.removeValue(forKey: name) {
+                result.append(folder)
+                parent = folder.parent
+            }
+        }
+        return result
     }
 
     /// The private folder that takes a zone's place in the library: the one that was shared, or a new one.

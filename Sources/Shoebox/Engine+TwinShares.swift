@@ -88,11 +88,15 @@ extension Engine {
     /// The share that stays of those that were made of one folder at once, for one that was stopped because of that: the
     /// folder went to both. Nil for any other.
     func unitedWith(_ zone: ZoneID, _ db: Database) throws -> ZoneID? {
+        guard let privateZone else { return nil }
         let placements = try placements(db)
+        let former = try db.formerPlacements(of: zone, in: privateZone).min { $0.isOlder(than: $1) }
+        guard let own = placements.zones[zone] ?? former, let shared = try db.state(of: own.id)?[.photo]?.reference
+        else { return nil }
         for (other, placement) in placements.zones.sorted(by: { $0.key < $1.key }) {
             guard other != zone, let info = zones[other], info.row.isMine, info.row.state == .active,
                 !info.control.isStopped, placement.isLocated,
-                let folder = try db.state(of: placement.id)?[.photo]?.reference,
+                let folder = try db.state(of: placement.id)?[.photo]?.reference, folder == shared,
                 let state = try db.state(of: RecordID(zone: placement.id.zone, name: folder)),
                 state.marks.contains(where: { $0.destination == zone })
             else { continue }

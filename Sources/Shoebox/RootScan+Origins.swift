@@ -66,8 +66,13 @@ extension RootScan {
         }
         if let entry, (entry.kind == .directory) == (row.kind == .folder) {
             guard entry.kind == (row.kind == .file ? .file : .directory) else { return nil }
-            // Still there and the same: it can be copied from, and is not moved. Changed: it speaks for itself.
-            guard entry.stamp.isUnchanged(from: row.stamp) else { return row.kind == .file ? path : nil }
+            // Still there and the same: it can be copied from, and is not moved. A file that has changed speaks for itself; a
+            // directory in the place of another one does not keep that from being found.
+            let isAnotherFolder =
+                row.kind == .folder && row.stamp.birthNanoseconds != 0 && !entry.stamp.isSameFile(as: row.stamp)
+            guard entry.stamp.isUnchanged(from: row.stamp) || isAnotherFolder else {
+                return row.kind == .file ? path : nil
+            }
             batch.local[path] = LocalEntry(path: path, kind: row.kind, stamp: entry.stamp)
         } else {
             batch.listed.insert(parentPath)

@@ -373,6 +373,56 @@ import Testing
         #expect(EngineRun(script: script).failures == [])
     }
 
+    @Test func `a copy made in a share that another device stops, and of which it shares a part, is there on both`() {
+        let script = SimulationScript(
+            seed: 101_109,
+            steps: [
+                .user(machine: 3, root: .library, .copy(file: 350, name: 490)),
+                .command(machine: 0, root: .library, .stop(share: 823)),
+                .command(machine: 0, root: .library, .share(folder: 847)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
+    @Test func `a photo put into a folder that was deleted, of a share that was stopped meanwhile, comes home`() {
+        let script = SimulationScript(
+            seed: 101_101,
+            steps: [
+                .user(machine: 0, root: .library, .writeDeep(folder: 278, name: 498, bytes: 150)), .sync(machine: 0),
+                .sync(machine: 3), .sync(machine: 4), .user(machine: 4, root: .library, .deleteFolder(folder: 698)),
+                .user(machine: 3, root: .library, .write(folder: 98, name: 841, bytes: 96)), .sync(machine: 4),
+                .sync(machine: 5), .command(machine: 4, root: .library, .stop(share: 145)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
+    @Test func `a photo of a share, in a folder that goes to that share, lies in that folder for all`() {
+        let script = SimulationScript(
+            seed: 100_097,
+            steps: [
+                .user(machine: 0, root: .library, .inMoved(folder: 283, into: 489, name: 41, .write, pick: 612)),
+                .user(
+                    machine: 0, root: .library,
+                    .inMoved(folder: 621, into: 759, name: 98, .overwriteAndRename, pick: 84)),
+                .command(machine: 0, root: .library, .add(share: 993, file: 632)),
+                .user(
+                    machine: 0, root: .library, .inMoved(folder: 551, into: 100, name: 25, .moveFolderOut, pick: 230)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
+    @Test func `what others put into a folder taken out of a share comes home with the share, and is known there`() {
+        let script = SimulationScript(
+            seed: 100_293,
+            steps: [
+                .user(machine: 1, root: .shared, .writeDeep(folder: 186, name: 777, bytes: 160)),
+                .user(machine: 0, root: .library, .inMoved(folder: 603, into: 759, name: 72, .moveFileIn, pick: 793)),
+                .sync(machine: 1), .sync(machine: 0), .sync(machine: 0),
+                .command(machine: 0, root: .library, .stop(share: 286)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
     @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() {
         let script = SimulationScript(
             seed: 60_042,

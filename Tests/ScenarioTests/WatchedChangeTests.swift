@@ -117,6 +117,27 @@ import Testing
         if from == "Sea" { try expectUnknown("x.jpg", to: party.bob) }
     }
 
+    @Test(arguments: ["", "Trip/"])
+    func `another folder takes the place of one just moved, and what is in both stays what it is`(to: String) throws {
+        let (village, alice, second) = try Village.twoDevices(["Trip/a.jpg": "a", "Trip/Sea/b.jpg": "b"])
+        let disk = alice.machine.library
+        _ = disk.takeDirty()
+        try disk.move("Trip/Sea", to: "\(to)Away")
+        let path = try #require(RelativePath("\(to)Away/b.jpg"))
+        try disk.write(path, bytes: Array("new b".utf8), saving: .replacing)
+        try disk.write("Trip/Sea/Sea/c.jpg", "c")
+        try disk.move("Trip/Sea/Sea", to: "\(to)Away/Hill")
+        try disk.write("\(to)Away/Hill/d.jpg", "d")
+        for _ in 0..<30 {
+            try alice.round(.directories([.library: disk.takeDirty()]))
+            try second.round()
+            village.world.clock.advance(milliseconds: 700)
+        }
+        #expect(second.tree(.library) == alice.tree(.library))
+        #expect(alice.tree(.library).count == 4)
+        #expect(try alice.round(.all).taken == 0)
+    }
+
     @Test(arguments: [false, true])
     func `what was deleted just before its folder is shared is not shown to anybody`(isAdded: Bool) throws {
         let party = try Party(bob: "readWrite")
