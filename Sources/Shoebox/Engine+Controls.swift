@@ -67,6 +67,11 @@ extension Engine {
         }
         if error.isTransient, error.code != .offline { return }
         guard error.concernsOneZone else { throw error }
+        // The container was put back to before a control that this replica, maybe no other, has: it reads it with the next poll.
+        if error.code == .rolledBack, try offerControls(zone, folder) > 0 {
+            try setControlPending(zone.id, true)
+            return log("a control of '\(zone.control.title)' was gone from the container; it is offered again")
+        }
         // What is there already goes on under the control that is known; the owner's next one heals it.
         try report("controlDamaged", path: error.path, zone: zone.id, error.message, error.remedy)
     }

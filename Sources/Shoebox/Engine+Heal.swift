@@ -72,16 +72,21 @@ extension Engine {
 
     /// Publishes the controls that are known and that the zone's folder lacks.
     ///
-    /// Without one in the middle, what it replaced looks as if it had been written beside what came after it.
-    func offerControls(_ zone: ZoneInfo, _ folder: ZoneFolder, checksBytes: Bool = false) throws {
+    /// Without one in the middle, what it replaced looks as if it had been written beside what came after it. Returns how many
+    /// that were.
+    @discardableResult
+    func offerControls(_ zone: ZoneInfo, _ folder: ZoneFolder, checksBytes: Bool = false) throws -> Int {
         let controls = try folder.controlNames()
+        var count = 0
         for kept in try store.read({ db in try db.keptControls(of: zone.id) }) {
             let version = ControlVersion(version: kept.version.sequence, hash: kept.version.hash)
             if controls.contains(version.description) {
                 guard checksBytes, zone.row.isMine, try folder.removeDamagedControl(version) else { continue }
             }
             try folder.publishControl(kept.bytes, again: version)
+            count += 1
         }
+        return count
     }
 
     /// Uploads the contents of a zone that this replica shows and whose assets are gone, each under its old name and key.

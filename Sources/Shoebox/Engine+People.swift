@@ -71,18 +71,23 @@ extension Engine {
             return
         }
         try setControlPending(zone.id, true)
-        let verified = try folder.publishControl(
+        let (verified, bytes) = try folder.publishControl(
             control, replacing: current, keyring: &keyring, newEpoch: newEpoch,
             consent: control.owner == current.control.owner ? nil : consent, identity: identity,
             nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
-        try keep(verified.control, version: verified.version, keyring: keyring, in: zone.id)
+        try keep(verified.control, version: verified.version, keyring: keyring, file: bytes, in: zone.id)
         try setControlPending(zone.id, false)
         // Before the next one replaces it; where that fails, with the next poll.
         do { try keepControlFiles(of: zone.id, folder: folder) } catch { log("a control is kept later: \(error)") }
     }
 
     /// Keeps a control that was read or written, and judges again what had arrived under another one.
-    func keep(_ raw: Control, version: ControlVersion, keyring: ZoneKeyring, in zone: ZoneID) throws {
+    ///
+    /// - Parameter file: the bytes of one that was written a moment ago: nobody else may have read it yet, and the container
+    ///   may be put back to before that at any time. Without them nobody could read what is written with its key.
+    func keep(
+        _ raw: Control, version: ControlVersion, keyring: ZoneKeyring, file: [UInt8]? = nil, in zone: ZoneID
+    ) throws {
         let keyringData = try keyring.column
         let control = try store.read { db in try withJoined(raw, zone: zone, db) }
         let couldAdd = may(.addRecord, in: zone)
@@ -96,6 +101,9 @@ extension Engine {
             row.isHeadDirty = true
             row.isMine = control.owner == account
             try db.setZone(row)
+            if let file {
+                try db.keepControl(Position(sequence: version.version, hash: version.hash), bytes: file, of: zone)
+            }
             let devices = try db.devices()
             let affected = try db.judgeAgain(in: zone) { control.scope($0, $1, sequence: $2, device: devices[$1]) }
             if !affected.isEmpty {

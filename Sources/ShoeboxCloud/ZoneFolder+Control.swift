@@ -46,7 +46,7 @@ extension ZoneFolder {
         return (folder, keyring, try file.open(keyring: &keyring))
     }
 
-    /// Publishes a new version of the control in place of all tips, and returns it. Name it by `appendHead` next.
+    /// Publishes a new version of the control in place of all tips, and returns it with its file's bytes. Name it by `appendHead` next.
     ///
     /// The key is wrapped for everyone who may read. A new epoch is started if asked for, and in any case if somebody
     /// lost the right to read.
@@ -56,7 +56,7 @@ extension ZoneFolder {
     public func publishControl(
         _ control: Control, replacing current: CurrentControl, keyring: inout ZoneKeyring, newEpoch: Bool = false,
         consent: TransferConsent? = nil, identity: Identity, nowMilliseconds: UInt64, randomBytes: (Int) -> [UInt8]
-    ) throws(CloudError) -> VerifiedControl {
+    ) throws(CloudError) -> (verified: VerifiedControl, bytes: [UInt8]) {
         let owner = current.control.owner
         guard consent.map({ $0.account == control.owner && $0.isSigned(zone: zone, owner: owner) }) ?? true else {
             throw .invalid("The consent is not the new owner's, or not to this.")
@@ -91,7 +91,7 @@ extension ZoneFolder {
         let result = try file.open(keyring: &next)
         try access.publish(path("control", file.version.description), bytes)
         keyring = next
-        return result
+        return (result, bytes)
     }
 
     private static func addEpoch(to keyring: inout ZoneKeyring, randomBytes: (Int) -> [UInt8]) throws(CloudError) {

@@ -423,6 +423,18 @@ import Testing
         #expect(EngineRun(script: script).failures == [])
     }
 
+    /// The process dies as it has published the key, and the container is put back to before that.
+    @Test func `a key that went with the container is published again by who writes with it`() {
+        let script = SimulationScript(
+            seed: 99_106,
+            steps: [
+                .command(machine: 1, root: .shared, .leave(share: 880, keepsCopy: false)),
+                .fault(machine: 0, .call(after: 41, .crash)), .backUpStorage, .sync(machine: 1), .sync(machine: 0),
+                .user(machine: 0, root: .library, .write(folder: 166, name: 207, bytes: 21)), .restoreStorage,
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
+
     @Test func `a share that was stopped just before the container was put back to a backup stays stopped`() {
         let script = SimulationScript(
             seed: 60_042,
