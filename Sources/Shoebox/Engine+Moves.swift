@@ -55,8 +55,12 @@ extension Engine {
     ) throws -> RecordID {
         let db = writer.db
         let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
-        let (id, shown) = try moveRecord(
-            row.id, to: parent.zone, parent: parent, name: name, shown: row.vector, isEdit: isEdit, writer: &writer)
+        let (id, shown) =
+            try isShell(row, of: parent.zone, db)
+            ? makeFolder(in: parent, name: name ?? row.name, writer: &writer)
+            : moveRecord(
+                row.id, to: parent.zone, parent: parent, name: name, shown: row.vector, isEdit: isEdit,
+                writer: &writer)
         try removePlacement(placements.records[row.id], writer: &writer)
         writer.carried[row.id] = id
         // Records that the file stands for as well would show in the old place again.
@@ -87,6 +91,24 @@ extension Engine {
             }
         }
         return id
+    }
+
+    /// Whether a folder went to a zone before, and shows there: this one stands only for what others put into it since.
+    private func isShell(_ row: BaseRow, of zone: ZoneID, _ db: Database) throws -> Bool {
+        try row.kind == .folder && db.base(RecordID(zone: zone, name: row.id.name)) != nil
+    }
+
+    private func makeFolder(
+        in parent: RecordID, name: FileName, writer: inout HistoryWriter
+    ) throws -> (id: RecordID, shown: VersionVector) {
+        let (record, origin) = newRecord()
+        let id = RecordID(zone: parent.zone, name: record)
+        let change = try writer.write(
+            id, type: .folder,
+            .set([
+                .name: .name(name), .parent: parent.isZoneRoot ? .null : .reference(parent.name), .origin: origin,
+            ]))
+        return (id, VersionVector([change.dot]))
     }
 
     /// What was added to the share, and lay in a folder that goes to that share now, lies in the folder there, for all.

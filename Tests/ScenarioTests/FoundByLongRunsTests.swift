@@ -423,6 +423,28 @@ import Testing
         #expect(EngineRun(script: script).failures == [])
     }
 
+    @Test func `a folder that stands for what others put into it is one of its own when it is moved`() throws {
+        let party = try Party(bob: "readWrite")
+        let (hers, bobs) = (party.alice.machine.library, party.bob.machine.shared)
+        try hers.write("Summer/Sea/x.jpg", "x")
+        #expect(try party.village.settle())
+        // Bob does not know yet that the folder was taken out of the share.
+        try hers.move("Summer/Sea", to: "Lake")
+        try bobs.write("alice/Summer/Sea/Late/y.jpg", "y")
+        for replica in [party.alice, party.bob] { try party.rounds(of: replica, 3, reachesContainer: false) }
+        #expect(try party.village.settle())
+        #expect(party.alice.tree(.library)["Summer/Sea/Late/y.jpg"] == "y")
+        _ = hers.takeDirty()
+        try hers.move("Summer/Sea", to: "Hill")
+        for _ in 0..<10 {
+            try party.alice.round(.directories([.library: hers.takeDirty()]))
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        #expect(try party.village.settleDeletions())
+        let shown = party.alice.tree(.library)
+        #expect(shown["Lake/x.jpg"] == "x" && shown["Hill/Late/y.jpg"] == "y" && shown.count == 5, "\(shown)")
+    }
+
     /// The process dies as it has published the key, and the container is put back to before that.
     @Test func `a key that went with the container is published again by who writes with it`() {
         let script = SimulationScript(
