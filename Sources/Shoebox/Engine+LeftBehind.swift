@@ -38,6 +38,10 @@ extension Engine {
             if id == child.id { row.vector.insert(change.dot) }
         }
         try db.setBase(row)
+        // There it is looked for, until it is taken for deleted.
+        if let path = try db.basePath(of: row.parent, top: [top(row.root)]) {
+            later[.init(root: row.root, path: path)] = world.uptimeMilliseconds()
+        }
     }
 
     private func isTaken(_ name: FileName, in folder: RecordID, _ root: RootKind, _ db: Database) throws -> Bool {

@@ -195,7 +195,11 @@ private struct MoveFollower {
         for zone in candidates where zone != home && isMine(zone) {
             let old = changes[zone] ?? []
             guard let state = states[zone] else { continue }
-            if let folder = movedOut(state, from: zone, to: home) {
+            // What went to somebody else's share is written anew there: until the mark is seen, nothing tells what went along.
+            let isMarked = state.marks.contains { $0.destination == home }
+            guard isMarked || isMine(home) else { continue }
+            let arrived = Set((changes[home] ?? []).map(\.identity))
+            if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
                 // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
                 try engine.moveRecord(
                     RecordID(zone: home, name: id.name), to: zone, parent: folder, name: nil, shown: [:],
@@ -219,11 +223,14 @@ private struct MoveFollower {
     }
 
     /// The folder of the private zone that a record was moved to, out of a shared folder, by somebody who did not know
-    /// that it was shared; nil if that is not what happened.
-    private func movedOut(_ state: RecordState, from zone: ZoneID, to home: ZoneID) -> RecordID? {
+    /// that it was shared; nil if that is not what happened. Of what is known in its home whoever moved it there knew,
+    /// though the mark that says so may not be seen yet: the new zone is published before the old one.
+    private func movedOut(
+        _ state: RecordState, from zone: ZoneID, to home: ZoneID, arrived: Set<Dot>
+    ) -> RecordID? {
         guard zone == engine.privateZone, state.isLive, let winner = state.fields[.parent]?.winner,
             placements.records[RecordID(zone: home, name: state.name)] == nil,
-            engine.zones[home]?.row.kind == .share, !isCovered(winner.dot, state)
+            engine.zones[home]?.row.kind == .share, !isCovered(winner.dot, state), !arrived.contains(winner.dot)
         else { return nil }
         guard let name = winner.value.reference else {
             return RecordID(zone: zone, name: .zoneRoot)

@@ -299,4 +299,53 @@ import Testing
         #expect(homes.count == 1)
         #expect(alice.tree(.library) == ["Trip/a.jpg": "edited", "Trip/b.jpg": "bbb", "Home/c.jpg": "ccc"])
     }
+
+    /// The new zone is published first: for a moment, others see a photo in both, and no mark.
+    @Test(arguments: ["c.jpg", "Home"], [true, false])
+    func `what goes into a share is there though another device sees one half of it before the other`(
+        what: String, isOwn: Bool
+    ) throws {
+        let (village, alice, second, bob) = try village()
+        try alice.machine.library.write("c.jpg", "ccc of the top")
+        try settle(village, [alice, second])
+        let owner = isOwn ? alice : bob
+        try owner.machine.library.write("Inbox/i.jpg", "iii")
+        try settle(village, [owner])
+        let made = owner.request(
+            .shareCreate(
+                paths: [owner.path("Inbox")], title: "Inbox", publicPermission: "none", isSealed: true))
+        let zone = try #require(ZoneID(hex: made.values["id"] ?? ""))
+        let guest = isOwn ? bob : alice
+        #expect(owner.request(.invite(share: "Inbox", accounts: [guest.label], permission: "readWrite")).code == 0)
+        #expect(guest.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try settle(village, village.replicas)
+        let source = alice.machine.library
+        if isOwn {
+            let from = try #require(RelativePath(what))
+            try source.move(from, to: #require(RelativePath("Inbox/\(what)")))
+        } else {
+            // From the library to somebody else's share it is copied and deleted, as by a file manager.
+            let files = source.tree().filter { $0.key == what || $0.key.hasPrefix("\(what)/") }
+            for (path, bytes) in files {
+                try alice.machine.shared.write(#require(RelativePath("bob/Inbox/\(path)")), bytes: bytes)
+            }
+            try source.delete(#require(RelativePath(what)))
+        }
+        for _ in 0..<4 {
+            _ = try alice.engine.round(.all, reachesContainer: false)
+            village.world.clock.advance(milliseconds: 700)
+        }
+        try alice.engine.push(zone)
+        for _ in 0..<3 {
+            try second.round()
+            village.world.clock.advance(milliseconds: 700)
+        }
+        try finish(village, alice, second)
+        let content = what == "Home" ? ["Inbox/Home/c.jpg": "ccc"] : ["Inbox/c.jpg": "ccc of the top"]
+        for (path, text) in content {
+            #expect(second.tree(isOwn ? .library : .shared)[isOwn ? path : "bob/\(path)"] == text)
+            #expect(bob.tree(isOwn ? .shared : .library)[isOwn ? "alice/\(path)" : path] == text)
+        }
+        #expect(second.tree(.library)[what] == nil)
+    }
 }
