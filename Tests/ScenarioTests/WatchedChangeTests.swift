@@ -145,6 +145,7 @@ import Testing
         let second = try party.village.addDevice(of: party.alice, name: "alice2")
         for name in ["x.jpg", "y.jpg", "in/x.jpg", "gone/x.jpg"] { try disk.write("Sea/\(name)", name) }
         #expect(try party.village.settle())
+        _ = disk.takeDirty()
         for name in ["x.jpg", "in/x.jpg", "gone"] { try disk.delete("Sea/\(name)") }
         let sea = [party.alice.path("Sea")]
         let made = party.alice.request(
