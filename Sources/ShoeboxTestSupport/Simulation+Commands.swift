@@ -6,6 +6,8 @@ extension Simulation {
     @discardableResult
     public func ask(_ request: SimulationRequest, on number: Int) -> Bool? {
         let machine = machine(number)
+        busy.insert(index(number))
+        defer { busy.remove(index(number)) }
         let done = replicas[index(number)].perform(request)
         guard done != false else { return done }
         let isUsed =

@@ -144,6 +144,16 @@ public final class Simulation {
         case .sync(let number):
             world.clock.advance(milliseconds: setup.roundMilliseconds)
             _ = round(index(number), healing: false)
+        case .syncDuring(let number, let calls, let other):
+            let (one, two) = (index(number), index(other))
+            guard one != two, !machine(two).faults.isCrashed else { return }
+            let machine = machine(one)
+            let simulation = UnsafeSimulation(simulation: self)
+            machine.faults.run(at: machine.faults.operationCount + calls) {
+                _ = simulation.simulation.round(two, healing: false)
+            }
+            world.clock.advance(milliseconds: setup.roundMilliseconds)
+            _ = round(one, healing: false)
         case .pass(let milliseconds): world.clock.advance(milliseconds: milliseconds)
         case .serverCrash(let loss): world.storage.crashServer(loss)
         case .command(let number, let root, let command):
@@ -235,6 +245,9 @@ public final class Simulation {
     /// One round of a replica, started first if it is dead. True if something was pending, changed, or failed.
     private func round(_ number: Int, healing: Bool) -> Bool {
         let machine = machine(number)
+        // One process at a time works for a replica.
+        guard busy.insert(number).inserted else { return false }
+        defer { busy.remove(number) }
         do {
             if machine.faults.isCrashed {
                 machine.restart()
@@ -259,6 +272,8 @@ public final class Simulation {
         }
     }
 
+    /// The replicas that are at work: of one, another one's round may come in the middle.
+    var busy: Set<Int> = []
     private var backup: SimulatedMountStorage.Snapshot?
     /// Whether anything went wrong that was not people's doing.
     private var fateStruck = false
@@ -348,12 +363,25 @@ public final class Simulation {
             }
         }
         for entry in lostEntries { failures.append("lost: \(entry)") }
+        if !fateStruck, !bringsBack { checkShown() }
         failures += world.storage.violations.filter { !setup.allowedViolations.contains($0.rule) }
             .map { "contract: \($0)" }
         checkPermissions()
         checkDeleted()
         checkForeignPlaces()
         failures += setup.check(self)
+    }
+
+    /// Where nothing went wrong and nothing was taken back, what nobody removed is in somebody's folder, and not in a trash
+    /// only.
+    private func checkShown() {
+        let files = world.machines.flatMap { machine in
+            [machine.library, machine.shared].flatMap { $0.tree(without: ".shoebox").values }
+        }
+        let shown = ledger.found(in: files)
+        for entry in ledger.required where entry.kind == .content && !shown.contains(entry.number) {
+            failures.append("shown by nobody: \(entry)")
+        }
     }
 
     /// What users wrote, nobody who was shown it removed, and is nowhere: not in a root (the trash included, temporary
@@ -378,4 +406,9 @@ public struct SimulationUnsettled: Error, Hashable, CustomStringConvertible {
     public var rounds: Int
     /// One line for people.
     public var description: String { "after \(rounds) rounds something is still pending" }
+}
+
+/// A simulation in a closure that its own thread runs, in the middle of a round.
+private struct UnsafeSimulation: @unchecked Sendable {
+    let simulation: Simulation
 }

@@ -12,6 +12,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var sharedPercent = 25
         /// Acts of a hundred that happen in the middle of a round.
         public var midRoundPercent = 10
+        /// Rounds of a hundred in the middle of which another replica does one.
+        public var overlapPercent = 0
         /// Acts of a hundred that are in folders in folders, or in one that was moved in the same moment.
         public var nestedPercent = 8
         /// Whether power cuts and crashes are among the faults.
@@ -81,7 +83,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
     private static func step(_ random: inout SeededGenerator, _ machines: Int, _ profile: Profile) -> SimulationStep {
         let machine = random.below(machines)
         let dice = random.below(100)
-        if dice < profile.syncPercent { return .sync(machine: machine) }
+        if dice < profile.syncPercent {
+            guard random.below(100) < profile.overlapPercent else { return .sync(machine: machine) }
+            return .syncDuring(machine: machine, afterCalls: random.below(240), other: random.below(machines))
+        }
         if dice < profile.syncPercent + profile.faultPercent {
             if profile.rareFaultPercent > 0, random.below(100) < profile.rareFaultPercent,
                 let step = rareFault(&random, profile, machine)

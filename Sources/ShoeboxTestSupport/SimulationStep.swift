@@ -12,6 +12,8 @@ public enum SimulationStep: Hashable, Sendable {
     case fault(machine: Int, Fault)
     /// A replica does a round; a dead one is started first.
     case sync(machine: Int)
+    /// A replica does a round, and just before the call that comes after some more calls of it, another replica does one.
+    case syncDuring(machine: Int, afterCalls: Int, other: Int)
     /// Time passes everywhere.
     case pass(milliseconds: UInt64)
     /// The server's power fails.
@@ -233,7 +235,7 @@ extension SimulationStep {
     /// Whether the step is something that goes wrong, and not what people do.
     var isFate: Bool {
         switch self {
-        case .user, .userDuring, .sync, .pass, .command: false
+        case .user, .userDuring, .sync, .syncDuring, .pass, .command: false
         case .fault, .serverCrash, .backUpStorage, .restoreStorage, .storageRoom: true
         }
     }

@@ -54,6 +54,7 @@ enum EngineWeather: String, CaseIterable {
         case .sharing: profile.commandPercent = 40
         case .watching:
             (profile.commandPercent, profile.midRoundPercent, profile.nestedPercent) = (15, 15, 50)
+            profile.overlapPercent = 40
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [
