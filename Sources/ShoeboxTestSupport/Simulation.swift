@@ -362,8 +362,9 @@ public final class Simulation {
                 }
             }
         }
-        for entry in lostEntries { failures.append("lost: \(entry)") }
-        if !fateStruck, !bringsBack { checkShown() }
+        let lost = lostEntries
+        for entry in lost { failures.append("lost: \(entry)") }
+        if !fateStruck, !bringsBack { checkShown(besides: Set(lost.map(\.number))) }
         failures += world.storage.violations.filter { !setup.allowedViolations.contains($0.rule) }
             .map { "contract: \($0)" }
         checkPermissions()
@@ -374,12 +375,13 @@ public final class Simulation {
 
     /// Where nothing went wrong and nothing was taken back, what nobody removed is in somebody's folder, and not in a trash
     /// only.
-    private func checkShown() {
+    private func checkShown(besides lost: Set<Int>) {
         let files = world.machines.flatMap { machine in
             [machine.library, machine.shared].flatMap { $0.tree(without: ".shoebox").values }
         }
         let shown = ledger.found(in: files)
-        for entry in ledger.required where entry.kind == .content && !shown.contains(entry.number) {
+        for entry in ledger.required
+        where entry.kind == .content && !shown.contains(entry.number) && !lost.contains(entry.number) {
             failures.append("shown by nobody: \(entry)")
         }
     }
