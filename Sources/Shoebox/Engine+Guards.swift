@@ -21,6 +21,15 @@ extension Engine {
         try mountPoints(root).contains(encodeHex(path.bytes))
     }
 
+    /// Whether something was mounted at a known folder, or what was mounted there is not: nothing of what was in it is there.
+    func holdsOtherMount(_ known: BaseRow, at path: RelativePath) throws -> Bool {
+        guard try isMountPoint(path, known.root) || wasMountPoint(path, known.root) else { return false }
+        let children = try store.read { db in try db.baseChildren(of: known.id, root: known.root) }
+        let names: Set<FileName>
+        do { names = Set(try files(known.root).list(path).map(\.name)) } catch { names = [] }
+        return !children.isEmpty && !children.contains { names.contains($0.name) }
+    }
+
     /// Keeps whether something is mounted at a directory that is taken now.
     func noteMountPoint(_ path: RelativePath, _ isMounted: Bool, _ root: RootKind) throws {
         var known = try mountPoints(root)

@@ -51,20 +51,30 @@ extension Engine {
         do { return try files(root).entry(at: path.appending(name)) != nil } catch { return !error.isAbsence }
     }
 
-    /// What the base has in a folder, at any depth, and the folder has not: it was deleted, or moved, a moment ago.
-    func gone(from row: BaseRow, _ db: Database) throws -> Set<RecordID> {
-        guard row.kind == .folder, let path = try db.basePath(of: row.id, top: [top(row.root)]) else { return [] }
+    /// What the base has in some folders, at any depth, and the folders have not: it was deleted, or moved, a moment ago.
+    /// Nothing of what is not there as a whole.
+    func gone(from rows: [BaseRow]) throws -> Set<RecordID> {
+        var result: Set<RecordID> = []
+        for row in rows where row.kind == .folder {
+            guard try checkRoot(row.root),
+                let path = try store.read({ db in try db.basePath(of: row.id, top: [top(row.root)]) })
+            else { continue }
+            try addGone(from: row, at: path, to: &result)
+        }
+        return result
+    }
+
+    private func addGone(from row: BaseRow, at path: RelativePath, to result: inout Set<RecordID>) throws {
         let names: Set<FileName>
         // Of what can't be listed, nothing is known to be gone.
-        do { names = Set(try files(row.root).list(path).map(\.name)) } catch { return [] }
-        var result: Set<RecordID> = []
-        for child in try db.baseChildren(of: row.id, root: row.root) where !child.isParked {
+        do { names = Set(try files(row.root).list(path).map(\.name)) } catch { return }
+        guard try !holdsOtherMount(row, at: path) else { return }
+        for child in try store.read({ db in try db.baseChildren(of: row.id, root: row.root) }) where !child.isParked {
             if !names.contains(child.name) {
                 result.insert(child.id)
             } else if child.kind == .folder {
-                try result.formUnion(gone(from: child, db))
+                try addGone(from: child, at: path.appending(child.name), to: &result)
             }
         }
-        return result
     }
 }

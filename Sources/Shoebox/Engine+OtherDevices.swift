@@ -37,7 +37,7 @@ extension Engine {
         where zone.row.root == .shared && !zone.row.isMine && zone.row.kind == .share
             && [.active, .leaveOffered].contains(zone.row.state) && shown.zones[zone.id] == nil
         {
-            let wasPlaced = try store.read { db in try db.wasPlaced(zone.id, in: privateZone) }
+            let wasPlaced = try store.read { db in try !db.formerPlacements(of: zone.id, in: privateZone).isEmpty }
             guard wasPlaced else { continue }
             // Where a folder is away, it is done when that is back.
             do { try withdraw(zone, state: .left, keepCopy: false, isFollowing: true) } catch is RequestError {

@@ -60,11 +60,12 @@ extension Engine {
         }
         let (zone, file) = try publishZone(control)
         if let keys { try keepLink(keys, of: zone.id) }
+        let gone = try gone(from: rows)
         // One transaction for the zone and all that moves there, so that no share without its photos ever shows.
         zones[zone.id] = zone
         let count: Int
         do {
-            count = try store.write { db in try fill(zone, file: file, with: rows, title: title, db) }
+            count = try store.write { db in try fill(zone, file: file, with: rows, leaving: gone, title: title, db) }
         } catch {
             zones[zone.id] = nil
             throw error
@@ -83,19 +84,22 @@ extension Engine {
 
     /// Stores a new zone and moves what it was made for into it; returns how many changes that were.
     private func fill(
-        _ zone: ZoneInfo, file: [UInt8]?, with rows: [BaseRow], title: String, _ db: Database
+        _ zone: ZoneInfo, file: [UInt8]?, with rows: [BaseRow], leaving gone: Set<RecordID>, title: String,
+        _ db: Database
     ) throws -> Int {
         try setPublished(zone, file: file, db)
         var writer = try HistoryWriter(db, engine: self, author: "cli")
         let placements = try placements(db)
         if rows.count == 1, let row = rows.first, row.kind == .folder {
-            try shareFolder(row, in: zone, placements: placements, writer: &writer)
+            try shareFolder(row, in: zone, leaving: gone, placements: placements, writer: &writer)
         } else {
             let shared = try contributionsFolder(title: title, writer: &writer)
             try writePlacement(
                 zone: zone.id, record: nil, parent: shared, name: FileName(safe: title), placements: placements,
                 writer: &writer)
-            for row in rows { try shareItem(row, in: zone, placements: placements, writer: &writer) }
+            for row in rows {
+                try shareItem(row, in: zone, leaving: gone, placements: placements, writer: &writer)
+            }
         }
         try writer.finish()
         return writer.count
@@ -103,10 +107,11 @@ extension Engine {
 
     /// Moves the content of a folder into a zone; the zone is shown where the folder was.
     private func shareFolder(
-        _ row: BaseRow, in zone: ZoneInfo, placements: Placements, writer: inout HistoryWriter
+        _ row: BaseRow, in zone: ZoneInfo, leaving gone: Set<RecordID>, placements: Placements,
+        writer: inout HistoryWriter
     ) throws {
         let db = writer.db
-        let gone = LeftBehind(ids: try gone(from: row, db), place: row.parent)
+        let gone = LeftBehind(ids: gone, place: row.parent)
         let mount = RecordID(zone: zone.id, name: .zoneRoot)
         let fields: [FieldKey: Value] = [
             .targetZone: .bytes(zone.id.digest.bytes), .name: .name(row.name), .root: .boolean(true),
@@ -137,10 +142,11 @@ extension Engine {
 
     /// Moves one file or folder into a zone's root while it stays where it is in the library.
     private func shareItem(
-        _ row: BaseRow, in zone: ZoneInfo, placements: Placements, writer: inout HistoryWriter
+        _ row: BaseRow, in zone: ZoneInfo, leaving gone: Set<RecordID>, placements: Placements,
+        writer: inout HistoryWriter
     ) throws {
         let root = RecordID(zone: zone.id, name: .zoneRoot)
-        let gone = LeftBehind(ids: try gone(from: row, writer.db), place: row.parent)
+        let gone = LeftBehind(ids: gone, place: row.parent)
         let id = try moveTree(
             row, to: root, name: nil, staysAt: row.parent, leaving: gone, placements: placements, writer: &writer)
         try writePlacement(
@@ -170,6 +176,7 @@ extension Engine {
         guard zone.row.state == .active else { throw endedError(zone) }
         try refuseIfShownElsewhere(zone)
         for path in paths { _ = try record(at: path) }
+        let gone = try gone(from: store.read { db in try paths.map { try shownRow($0, db) } })
         var already: [String] = []
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
@@ -184,7 +191,7 @@ extension Engine {
                         ExitCode.failed, "'\(row.name)' is in another share already; a photo is in one share at most.",
                         "Take it out there first with 'shoebox share remove'.")
                 }
-                try shareItem(row, in: zone, placements: try placements(db), writer: &writer)
+                try shareItem(row, in: zone, leaving: gone, placements: try placements(db), writer: &writer)
             }
             try writer.finish()
         }
@@ -230,9 +237,8 @@ extension Engine {
             let placements = try placements(db)
             // Another device may have brought it home already, and said so before this one heard that it was stopped.
             let mountPlacement = placements.zones[zone.id]
-            let former = try db.formerPlacements(of: zone.id, in: privateZone)
-                .min(by: { $0.isOlder(than: $1) })
-            let homeFolder = try homeFolder(of: zone, mountPlacement ?? former, writer: &writer)
+            let homeFolder = try homeFolder(
+                of: zone, placement(of: zone.id, placements, db), writer: &writer)
             for row in try shownRows(of: zone, db) {
                 let placement = placements.records[row.id]
                 let parent: RecordID =

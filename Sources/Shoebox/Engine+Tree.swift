@@ -102,6 +102,13 @@ extension Engine {
         return result
     }
 
+    /// Where a zone is placed, or was before another device took that away; nil for one that never was.
+    func placement(of zone: ZoneID, _ placements: Placements, _ db: Database) throws -> RecordRow? {
+        guard let privateZone else { return nil }
+        return try placements.zones[zone]
+            ?? db.formerPlacements(of: zone, in: privateZone).min { $0.isOlder(than: $1) }
+    }
+
     /// Where a folder of the private zone is that went to a share of the account's, with another folder or as a whole; nil
     /// for one that did not.
     private func presentFolder(_ id: RecordID, _ placements: Placements, _ db: Database) throws -> RecordID? {
@@ -234,7 +241,7 @@ extension RecordRow {
     var placed: RecordName? { subject }
 
     /// Whether a placement counts before another one of the same thing.
-    func isOlder(than other: RecordRow) -> Bool {
+    fileprivate func isOlder(than other: RecordRow) -> Bool {
         (nameStamp ?? .zero, id.name) < (other.nameStamp ?? .zero, other.id.name)
     }
 }

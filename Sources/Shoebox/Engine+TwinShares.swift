@@ -88,10 +88,9 @@ extension Engine {
     /// The share that stays of those that were made of one folder at once, for one that was stopped because of that: the
     /// folder went to both. Nil for any other.
     func unitedWith(_ zone: ZoneID, _ db: Database) throws -> ZoneID? {
-        guard let privateZone else { return nil }
         let placements = try placements(db)
-        let former = try db.formerPlacements(of: zone, in: privateZone).min { $0.isOlder(than: $1) }
-        guard let own = placements.zones[zone] ?? former, let shared = try db.state(of: own.id)?[.photo]?.reference
+        guard let own = try placement(of: zone, placements, db),
+            let shared = try db.state(of: own.id)?[.photo]?.reference
         else { return nil }
         for (other, placement) in placements.zones.sorted(by: { $0.key < $1.key }) {
             guard other != zone, let info = zones[other], info.row.isMine, info.row.state == .active,

@@ -367,17 +367,9 @@ struct RootScan {
     /// Whether what stands in a known folder's place is on another disk than the folder was, and has nothing of what was
     /// in it: something was mounted there, or what was mounted there is not. It is offline, and left alone.
     private mutating func isElsewhere(_ known: BaseRow, at path: RelativePath) throws -> Bool {
-        let isMount = engine.isMountPoint(path, root)
-        let wasMount = try engine.wasMountPoint(path, root)
-        let children = try engine.store.read { db in try db.baseChildren(of: known.id, root: root) }
-        var isOurs = children.isEmpty
-        if isMount || wasMount, !isOurs {
-            let names: Set<FileName>
-            do { names = Set(try files.list(path).map(\.name)) } catch { names = [] }
-            isOurs = children.contains { names.contains($0.name) }
-        }
-        guard isMount || wasMount, !isOurs else {
-            if isMount != wasMount { try engine.noteMountPoint(path, isMount, root) }
+        guard try engine.holdsOtherMount(known, at: path) else {
+            let isMount = engine.isMountPoint(path, root)
+            if try engine.wasMountPoint(path, root) != isMount { try engine.noteMountPoint(path, isMount, root) }
             return false
         }
         troubled.insert(engine.display(path, root))

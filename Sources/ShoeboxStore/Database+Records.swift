@@ -307,17 +307,6 @@ extension Database {
         ).map(RecordRow.init)
     }
 
-    /// Whether a share had a place of its own in an account's tree that was taken away.
-    public func wasPlaced(_ share: ZoneID, in zone: ZoneID) throws -> Bool {
-        try Bool.fetchOne(
-            cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM record INDEXED BY recordByType
-                        WHERE zone = ? AND type = ? AND live = 0 AND hash = ? AND photo IS NULL)
-                    """),
-            arguments: [zone.data, RecordType.placement.rawValue, share.data]) ?? false
-    }
-
     /// Live joins, ratings and comments of a photo.
     public func companions(of id: RecordID) throws -> [RecordRow] {
         try Row.fetchAll(
