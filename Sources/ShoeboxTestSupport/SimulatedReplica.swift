@@ -23,8 +23,8 @@ public protocol SimulatedReplica: AnyObject {
     /// Does what a person asks for. True if it was done, false if it was refused or failed, nil if the process died.
     func perform(_ request: SimulationRequest) -> Bool?
     /// A person answers what the engine asks about after all is healed: that deletions were meant, that a share is to
-    /// come back.
-    func answer()
+    /// come back. Returns whether it was asked anything.
+    func answer() -> Bool
     /// Looks at everything, after all that watchers told of has been taken in: how many changes had been missed.
     func changesMissed() throws -> Int
     /// Keeps a copy of the state directory.
@@ -41,7 +41,7 @@ extension SimulatedReplica {
     /// Nothing is said.
     public var pending: [String] { [] }
     /// Nothing is asked.
-    public func answer() {}
+    public func answer() -> Bool { false }
     /// Looks at everything each time.
     public func changesMissed() throws -> Int { 0 }
     /// No backup.

@@ -311,7 +311,7 @@ public final class Simulation {
             lastHealingError = [:]
             var changed = false
             for number in replicas.indices where round(number, healing: true) { changed = true }
-            for replica in replicas { replica.answer() }
+            for replica in replicas where replica.answer() { changed = true }
             quiet = changed ? 0 : quiet + 1
             if quiet == 2 { return }
         }
@@ -329,7 +329,7 @@ public final class Simulation {
             world.clock.advance(milliseconds: setup.roundMilliseconds)
             var changed = false
             for number in replicas.indices where round(number, healing: true) { changed = true }
-            for replica in replicas { replica.answer() }
+            for replica in replicas where replica.answer() { changed = true }
             quiet = changed ? 0 : quiet + 1
         }
         // What never comes to rest is said by what follows.

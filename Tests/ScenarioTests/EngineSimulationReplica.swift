@@ -203,15 +203,18 @@ final class EngineReplica: SimulatedReplica {
         }
     }
 
-    func answer() {
-        guard !isStateLost else { return }
+    func answer() -> Bool {
+        guard !isStateLost else { return false }
         let problems = replica.problems
+        var asked = false
         if problems.contains(where: { $0.code == "rootForeign" }) {
             // An older state, from before the folders were set up anew: `init --take-over`, as the message says.
-            do { try replica.engine.setUp(host: machine.name, takeOver: true) } catch { return }
+            do { try replica.engine.setUp(host: machine.name, takeOver: true) } catch { return false }
             needsScan = true
+            asked = true
         }
-        if problems.contains(where: { $0.code == "massDeletion" }) { replica.request(.confirmDeletions) }
+        var requests: [Request] = []
+        if problems.contains(where: { $0.code == "massDeletion" }) { requests.append(.confirmDeletions) }
         for problem in problems where problem.code == "emptied" {
             // `restore`, as the message says.
             for root in RootKind.allCases {
@@ -219,13 +222,15 @@ final class EngineReplica: SimulatedReplica {
                 guard let shown = problem.path, shown.hasPrefix(folder),
                     let path = RelativePath(String(shown.dropFirst(folder.count)))
                 else { continue }
-                replica.request(.restoreContent(path: PathReference(root: root, path: path)))
+                requests.append(.restoreContent(path: PathReference(root: root, path: path)))
             }
         }
-        giveUpLostContents(problems.contains { $0.code == "contentMissing" })
         for problem in problems where problem.code == "leaveOffered" {
-            if let zone = problem.zone { replica.request(.restoreShare(share: "\(zone)")) }
+            if let zone = problem.zone { requests.append(.restoreShare(share: "\(zone)")) }
         }
+        for request in requests where replica.request(request).code == 0 { asked = true }
+        giveUpLostContents(problems.contains { $0.code == "contentMissing" })
+        return asked
     }
 
     /// Bytes may be gone for good: published to a container that was put back, and deleted by who had them. After a while

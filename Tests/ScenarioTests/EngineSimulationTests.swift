@@ -8,7 +8,7 @@ import Testing
 ///
 /// CONTRIBUTING.md says how to run more seeds, and how to repeat one.
 @Suite struct EngineSimulationTests {
-    private static let environment = ProcessInfo.processInfo.environment
+    static let environment = ProcessInfo.processInfo.environment
 
     private func number(_ name: String) -> UInt64? { Self.environment[name].flatMap(UInt64.init) }
 

@@ -93,7 +93,7 @@ struct EngineRun {
     var script: SimulationScript
     var isVillage = true
     /// Whether each step, and each line of the engines' logs, is printed.
-    var isNarrated = false
+    var isNarrated = EngineSimulationTests.environment["SHOEBOX_NARRATE_SCRIPTS"] != nil
 
     private var setup: SimulationSetup {
         var setup = isVillage ? EngineSimulationSetup.makeVillage(seed: script.seed) : EngineSimulationSetup.make()

@@ -479,4 +479,17 @@ import Testing
             ])
         #expect(EngineRun(script: script, isVillage: false).failures == [])
     }
+
+    /// First its user is asked whether so many deletions were meant, then whether the share is left.
+    @Test func `a share's folder that was deleted just after photos came into it comes back when its user asks`() {
+        let script = SimulationScript(
+            seed: 121_119,
+            steps: [
+                .user(machine: 3, root: .library, .writeMany(folder: 413, count: 4, bytes: 39)),
+                .sync(machine: 3), .sync(machine: 4),
+                .fault(machine: 0, .call(after: 30, .torn(keeping: 0, .full))),
+                .user(machine: 4, root: .shared, .deleteShareFolder(share: 208)),
+            ])
+        #expect(EngineRun(script: script).failures == [])
+    }
 }
