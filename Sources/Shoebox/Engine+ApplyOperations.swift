@@ -64,7 +64,7 @@ extension Engine {
                 }
             case .stale(let reason):
                 // A directory stays while something of the user's is in it that is no record, such as a broken sidecar.
-                if case .removeDirectory = operation { return }
+                if case .removeDirectory(let id, let path) = operation { return try giveBack(id, at: path, root: root) }
                 // What is in the way is the user's: the next scan takes it, then the plan is made anew.
                 failed.insert(id)
                 log("not applied yet: \(reason)")

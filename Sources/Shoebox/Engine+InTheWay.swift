@@ -48,6 +48,25 @@ extension Engine {
         }
     }
 
+    /// A folder that no record shows any more, and in which its user put something since, is the user's, and not known
+    /// yet: one of a share that has ended, which is a folder of the library like any other, and one that was refused.
+    func giveBack(_ folder: RecordID, at path: RelativePath, root: RootKind) throws {
+        guard let zone = zones[folder.zone] else { return }
+        let isOver = root == .library && zone.row.state != .active
+        let mayGive = try store.read { db in
+            try (isOver || isUnnamed(folder, db)) && db.baseChildren(of: folder, root: root).isEmpty
+        }
+        guard mayGive, try !holdsLeftoversOnly(path, folder: folder, root: root) else { return }
+        try store.write { db in try db.removeBase(folder) }
+        later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
+    }
+
+    /// Whether nothing is left of what was said of a folder: it was refused, as what made it came without permission.
+    func isUnnamed(_ folder: RecordID, _ db: Database) throws -> Bool {
+        guard !folder.isZoneRoot, folder.zone != .none, try db.record(folder)?.isLive != true else { return false }
+        return try db.state(of: folder)?.fileName == nil
+    }
+
     /// A folder that all records have left, with those in it; nil if some record still shows there.
     private func leftFolders(_ row: BaseRow, _ shown: Layout, _ db: Database) throws -> [RecordID]? {
         guard row.kind == .folder, shown.nodes[row.id] == nil else { return nil }

@@ -12,7 +12,7 @@ extension LocalTaker {
     mutating func place(
         _ id: RecordID, in folder: FolderReference, name: FileName, path: RelativePath, stamp: FileStamp
     ) throws {
-        guard let parent = resolve(folder), var row = try row(id) else { return }
+        guard let parent = try resolve(folder), var row = try row(id) else { return }
         let oldParent = row.parent
         let oldName = row.name
         if row.kind == .file {

@@ -71,18 +71,35 @@ struct LocalTaker {
             try db.setBase(row)
         case .edit(let id, let hash, let stamp): try edit(present(id), hash: hash, stamp: stamp)
         case .place(let id, let folder, let name, let path, let stamp):
-            try place(present(id), in: folder, name: name, path: path, stamp: stamp)
+            try place(renewed(present(id)), in: folder, name: name, path: path, stamp: stamp)
         case .create(let number, let kind, let folder, let path, let stamp, let hash, _):
             try create(number, kind: kind, in: folder, path: path, stamp: stamp, hash: hash)
         case .delete(let id): try delete(present(id))
         }
     }
 
-    func resolve(_ folder: FolderReference) -> RecordID? {
+    mutating func resolve(_ folder: FolderReference) throws -> RecordID? {
         switch folder {
-        case .existing(let id): writer.carried[id] ?? id
+        case .existing(let id): try renewed(present(id))
         case .created(let number): created[number]
         }
+    }
+
+    /// A folder as a record that others show. One that was refused has none: it is made once more where that is
+    /// permitted by now, since nobody would show what is put into it.
+    private mutating func renewed(_ folder: RecordID) throws -> RecordID {
+        guard try engine.isUnnamed(folder, db), mayAdd(folder.zone), let row = try row(folder), row.kind == .folder
+        else {
+            return folder
+        }
+        let parent = try renewed(row.parent)
+        let (name, origin) = engine.newRecord()
+        let id = RecordID(zone: folder.zone, name: name)
+        let change = try writer.write(
+            id, type: .folder, .set([.name: .name(row.name), .parent: parentValue(parent), .origin: origin]))
+        try db.rekeyBase(folder, to: id, vector: [change.dot.replica: change.dot.counter])
+        writer.carried[folder] = id
+        return id
     }
 
     func may(_ action: SharingAction, _ id: RecordID) throws -> Bool { try engine.may(action, id, db) }
@@ -96,7 +113,7 @@ struct LocalTaker {
     private mutating func create(
         _ number: Int, kind: NodeKind, in folder: FolderReference, path: RelativePath, stamp: FileStamp, hash: Digest32?
     ) throws {
-        guard let parent = resolve(folder), let name = path.last else { return }
+        guard let parent = try resolve(folder), let name = path.last else { return }
         guard parent.zone != .none else {
             if kind == .file, InvitationFile.isNamed(name) { return try engine.noteInvitationFile(path, db) }
             refuse(
@@ -108,6 +125,10 @@ struct LocalTaker {
         // What the record says already, as after the local state was lost, needs no permission.
         if try adopt(number, kind: kind, parent: parent, name: name, stamp: stamp, hash: hash) { return }
         guard mayAdd(parent.zone) else {
+            // What has ended is no more than a folder here: it is given back when it is brought up to date.
+            if root == .library, let zone = engine.zones[parent.zone], zone.row.state != .active {
+                return try db.markLayoutDirty()
+            }
             refuse(
                 "readOnly", path,
                 "'\(engine.display(path, root))' was added to a share that you may only read; it stays on this machine only.",

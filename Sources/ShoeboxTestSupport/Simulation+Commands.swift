@@ -16,6 +16,7 @@ extension Simulation {
             default: false
             }
         if isUsed { bringsBack = true }
+        if case .leave(_, keepsCopy: false) = request { leavers.insert(machine.account) }
         if case .undo = request { users.waiveLastCommand(of: machine.name, step: stepNumber) }
         if done == true, let objection = shares.objection(to: request, of: machine.account) {
             failures.append("step \(stepNumber): permission exceeded: \(objection)")

@@ -43,6 +43,9 @@ public struct SimulationLedger: Sendable {
         public var deletedOn: String?
         /// Where it was on that machine until then, each place with the root before it; empty if that did not happen.
         public var deletedFrom: Set<String> = []
+        /// Whether a user removed one of several copies of it on a machine. Which of them was the one to stay, nobody asked:
+        /// the other may be what a change that did not count left behind, and go to the trash.
+        public var isOneCopyRemoved = false
         /// Whether it went with a whole folder, which may be that of a share: those come back.
         public var wentWithFolder = false
         /// Whether it was given by a command, and not written into a file.
@@ -103,6 +106,7 @@ public struct SimulationLedger: Sendable {
             let now = after[number] ?? []
             guard now != places else { continue }
             entries[number].touches += 1
+            if now.count < places.count { entries[number].isOneCopyRemoved = true }
             guard isDeletion, now.isEmpty else { continue }
             entries[number].deletedInStep = step
             entries[number].deletedOn = machine
@@ -123,6 +127,14 @@ public struct SimulationLedger: Sendable {
     /// Notes that an act changed what is said of a file with these bytes.
     mutating func touch(_ bytes: [UInt8]) {
         for index in entries.indices where entries[index].kind == .content && entries[index].bytes == bytes {
+            entries[index].touches += 1
+        }
+    }
+
+    /// Notes that an act changed what is said of whatever was written at a path.
+    mutating func touch(_ path: RelativePath, in root: String) {
+        for index in entries.indices
+        where entries[index].kind == .content && entries[index].path == path && entries[index].root == root {
             entries[index].touches += 1
         }
     }

@@ -74,10 +74,14 @@ final class SimulationUsers: Sendable {
         }
     }
 
-    /// What a command does to a photo is no deletion by somebody who has only seen the file.
+    /// What a command does to a photo is no deletion by somebody who has only seen the file. Where the folder is away, the
+    /// file that was there may be that of any device of the account.
     func touch(_ path: RelativePath, _ disk: SimulatedDisk) {
-        guard let bytes = try? disk.read(path) else { return }
-        state.withLock { $0.ledger.touch(bytes) }
+        let bytes = try? disk.read(path)
+        state.withLock { state in
+            guard let bytes else { return state.ledger.touch(path, in: disk.name) }
+            state.ledger.touch(bytes)
+        }
     }
 
     /// A machine's state directory was lost, or is an earlier one.

@@ -86,21 +86,6 @@ import Testing
         #expect(party.alice.isQuiet && party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
 
-    /// A folder was moved by another device, and what it lay in was replaced by a file, between an edit and its publishing.
-    @Test func `an edit whose file went unnoticed is given up, and keeps nothing waiting`() {
-        let script = SimulationScript(
-            seed: 20_025,
-            steps: [
-                .fault(machine: 2, .call(after: 17, .crashTorn(keeping: 29))),
-                .user(machine: 2, root: .library, .overwrite(file: 600, .inPlace, bytes: 150)),
-                .user(machine: 0, root: .library, .moveFolder(folder: 1, into: 378, name: 61)),
-                .user(machine: 2, root: .library, .overwrite(file: 575, .inPlace, bytes: 50)), .sync(machine: 2),
-                .fault(machine: 2, .call(after: 49, .crash)), .sync(machine: 2),
-                .user(machine: 2, root: .library, .folderToFile(folder: 714)),
-            ])
-        #expect(EngineRun(script: script, isVillage: false).failures == [])
-    }
-
     /// Alice deletes her edit of a photo, not knowing yet that Bob has edited it, too.
     @Test(arguments: [false, true])
     func `of a photo that was deleted here and edited there only the edit stays`(isTouched: Bool) throws {
@@ -125,17 +110,6 @@ import Testing
             #expect(Set(replica.tree(.shared).values) == expected, "\(replica.label): \(replica.tree(.shared))")
         }
         #expect(Set(party.alice.tree(.library).values) == expected.union(["ccc"]), "\(party.alice.tree(.library))")
-    }
-
-    /// Bob made a folder of a photo's name, and was told afterwards that he may only read.
-    @Test func `a photo comes back to its place when a folder of its name has gone from there`() {
-        let script = SimulationScript(
-            seed: 30,
-            steps: [
-                .user(machine: 1, root: .shared, .fileToFolder(file: 640)), .sync(machine: 1), .sync(machine: 0),
-                .command(machine: 0, root: .shared, .permit(share: 909, account: 112, .readOnly)), .sync(machine: 1),
-            ])
-        #expect(EngineRun(script: script).failures == [])
     }
 
     /// Carol, who may only read, has a folder of her own in one that somebody replaces by a file.
@@ -258,19 +232,6 @@ import Testing
         #expect(try party.village.settle())
         let trees = [party.alice.tree(.library)["Summer/bob.jpg"], party.carol.tree(.shared)["alice/Summer/bob.jpg"]]
         #expect(trees[0] == trees[1], "\(trees)")
-    }
-
-    /// A tag was published, then the state directory put back to before it; what is new goes to one zone before the other.
-    @Test func `numbers that a restored device gave anew in two zones are taken back in both`() {
-        let script = SimulationScript(
-            seed: 615,
-            steps: [
-                .fault(machine: 3, .backUpState), .user(machine: 3, root: .library, .tag(file: 755)),
-                .userDuring(machine: 3, afterCalls: 37, root: .library, .rename(file: 475, name: 821)),
-                .sync(machine: 3), .user(machine: 3, root: .library, .write(folder: 339, name: 251, bytes: 33)),
-                .fault(machine: 3, .restoreState),
-            ])
-        #expect(EngineRun(script: script).failures == [])
     }
 
     /// The head says nothing of the last segment: the process died in between.

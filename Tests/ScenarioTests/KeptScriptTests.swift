@@ -1,0 +1,247 @@
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// Scripts of seeds that failed once, shrunk. Seeds themselves make other scripts whenever the simulation learns a step.
+@Suite struct KeptScriptTests {
+    @Test(arguments: KeptScript.all)
+    func `a script that failed passes`(kept: KeptScript) {
+        #expect(EngineRun(script: kept.script, isVillage: kept.isVillage).failures == [])
+    }
+}
+
+/// A script, and what it is about.
+struct KeptScript: Sendable, CustomTestStringConvertible {
+    /// What must hold.
+    var story: String
+    /// Its steps.
+    var script: SimulationScript
+    /// Whether it is played in a village, see `EngineSimulationSetup`.
+    var isVillage = true
+
+    var testDescription: String { story }
+
+    init(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
+        self.story = story
+        self.isVillage = isVillage
+        script = SimulationScript(seed: seed, steps: steps)
+    }
+
+    /// Kept one by one: a literal of all of them takes the compiler minutes.
+    static let all: [KeptScript] = {
+        var all: [KeptScript] = []
+        func keep(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
+            all.append(KeptScript(story, isVillage: isVillage, seed: seed, steps))
+        }
+        // One device moves a photo out of a share, another makes a photo in it and the third deletes that; then it is stopped.
+        keep(
+            "what was deleted in a share that another device brought home is shown by none", seed: 50_098,
+            [
+                .command(machine: 2, root: .shared, .remove(share: 844, file: 863)),
+                .user(machine: 3, root: .library, .makeFolder(in: 650, name: 390)),
+                .user(machine: 3, root: .library, .write(folder: 471, name: 5, bytes: 195)), .sync(machine: 3),
+                .sync(machine: 2), .userDuring(machine: 2, afterCalls: 16, root: .library, .delete(file: 99)),
+                .sync(machine: 2), .sync(machine: 2), .sync(machine: 2),
+                .command(machine: 0, root: .library, .stop(share: 328)),
+            ])
+        // The deletion waits to be sure of it when the photo, and all beside it, go to the private library.
+        keep(
+            "what was deleted just before another device stopped the share is deleted", seed: 83_029,
+            [
+                .user(machine: 6, root: .library, .write(folder: 163, name: 549, bytes: 14)), .sync(machine: 6),
+                .user(machine: 6, root: .library, .delete(file: 862)),
+                .command(machine: 0, root: .library, .stop(share: 392)),
+            ])
+        // Two devices share a folder at once, and a third one hears of one of the shares only after it gave way to the other.
+        keep(
+            "what moved through a share that a device never joined is followed", seed: 86_057,
+            [
+                .command(machine: 0, root: .library, .share(folder: 232)), .sync(machine: 2),
+                .fault(machine: 2, .call(after: 13, .crash)), .sync(machine: 0),
+                .user(machine: 1, root: .library, .makeFolder(in: 512, name: 970)),
+                .user(machine: 1, root: .library, .writeMany(folder: 142, count: 10, bytes: 194)),
+                .user(machine: 3, root: .shared, .delete(file: 395)), .sync(machine: 0),
+                .user(machine: 3, root: .shared, .caption(file: 414)), .sync(machine: 1),
+                .user(machine: 2, root: .shared, .breakSidecar(file: 399)), .sync(machine: 1),
+                .user(machine: 1, root: .library, .makeFolder(in: 779, name: 602)),
+                .command(machine: 0, root: .library, .restoreTrash),
+                .command(machine: 0, root: .library, .leave(share: 78, keepsCopy: false)),
+                .command(machine: 1, root: .library, .leave(share: 831, keepsCopy: true)),
+                .command(machine: 3, root: .library, .permit(share: 292, account: 650, .readWrite)),
+                .user(machine: 0, root: .shared, .makeFolder(in: 233, name: 6)), .sync(machine: 3),
+                .command(machine: 3, root: .library, .accept), .sync(machine: 2),
+                .user(machine: 3, root: .shared, .write(folder: 39, name: 31, bytes: 127)), .sync(machine: 3),
+                .user(machine: 0, root: .library, .move(file: 867, folder: 852)),
+                .fault(machine: 1, .powerCut(.random(seed: 17258516903130127306))),
+                .user(machine: 3, root: .shared, .write(folder: 221, name: 139, bytes: 24)),
+                .userDuring(machine: 3, afterCalls: 22, root: .library, .copy(file: 291, name: 167)), .sync(machine: 1),
+                .fault(machine: 3, .call(after: 57, .crash)), .user(machine: 1, root: .library, .delete(file: 299)),
+                .sync(machine: 2), .command(machine: 0, root: .shared, .restoreVersion(file: 602)),
+                .user(machine: 3, root: .shared, .tag(file: 0)), .sync(machine: 2), .sync(machine: 0),
+                .user(machine: 3, root: .shared, .overwrite(file: 148, .inPlace, bytes: 76)),
+                .command(machine: 1, root: .shared, .share(folder: 244)), .sync(machine: 3),
+                .user(machine: 3, root: .library, .write(folder: 984, name: 433, bytes: 120)),
+                .command(machine: 1, root: .shared, .invite(share: 560, account: 619, .readWrite)),
+                .user(machine: 0, root: .shared, .moveFolder(folder: 852, into: 975, name: 62)),
+                .command(machine: 3, root: .library, .share(folder: 43)), .sync(machine: 0),
+                .command(machine: 0, root: .library, .permit(share: 799, account: 669, .admin)),
+            ])
+        // The caption was replaced before anything of it was written, and then the share ended.
+        keep(
+            "a caption that its writer replaced at once is not missed where a copy is kept", seed: 86_056,
+            [
+                .command(machine: 4, root: .shared, .caption(file: 988)),
+                .command(machine: 3, root: .shared, .stop(share: 68)),
+                .command(machine: 4, root: .shared, .caption(file: 428)),
+            ])
+        keep(
+            "a file shows in place of a folder that was shared, had tags, and was stopped", seed: 88_021,
+            [
+                .command(machine: 3, root: .library, .tagTwice(file: 622)), .sync(machine: 3), .sync(machine: 0),
+                .command(machine: 4, root: .shared, .stop(share: 86)), .sync(machine: 0),
+                .userDuring(machine: 0, afterCalls: 51, root: .library, .folderToFile(folder: 528)),
+                .sync(machine: 0),
+            ])
+        keep(
+            "a folder that left a share and became one of its own is shown as that one by every device", seed: 94_025,
+            [
+                .user(machine: 0, root: .library, .fileToFolder(file: 522)), .sync(machine: 0), .sync(machine: 0),
+                .sync(machine: 2), .user(machine: 2, root: .library, .moveFolder(folder: 104, into: 488, name: 30)),
+                .command(machine: 2, root: .library, .share(folder: 6)),
+            ])
+        keep(
+            "what a share's people deleted as folders goes though another device has stopped the share meanwhile",
+            seed: 99_049,
+            [
+                .user(machine: 1, root: .shared, .writeDeep(folder: 800, name: 703, bytes: 173)), .sync(machine: 1),
+                .sync(machine: 3), .sync(machine: 0), .command(machine: 3, root: .library, .undo), .sync(machine: 3),
+                .command(machine: 2, root: .library, .stop(share: 599)),
+            ])
+        keep(
+            "what was taken back before anybody heard of it is not missed where a share ended", seed: 99_098,
+            [
+                .command(machine: 1, root: .shared, .tagTwice(file: 289)),
+                .command(machine: 0, root: .library, .stop(share: 134)), .command(machine: 1, root: .library, .undo),
+            ])
+        keep(
+            "a copy made in a share that another device stops, and of which it shares a part, is there on both",
+            seed: 101_109,
+            [
+                .user(machine: 3, root: .library, .copy(file: 350, name: 490)),
+                .command(machine: 0, root: .library, .stop(share: 823)),
+                .command(machine: 0, root: .library, .share(folder: 847)),
+            ])
+        keep(
+            "a photo put into a folder that was deleted, of a share that was stopped meanwhile, comes home",
+            seed: 101_101,
+            [
+                .user(machine: 0, root: .library, .writeDeep(folder: 278, name: 498, bytes: 150)), .sync(machine: 0),
+                .sync(machine: 3), .sync(machine: 4), .user(machine: 4, root: .library, .deleteFolder(folder: 698)),
+                .user(machine: 3, root: .library, .write(folder: 98, name: 841, bytes: 96)), .sync(machine: 4),
+                .sync(machine: 5), .command(machine: 4, root: .library, .stop(share: 145)),
+            ])
+        keep(
+            "a photo of a share, in a folder that goes to that share, lies in that folder for all", seed: 100_097,
+            [
+                .user(machine: 0, root: .library, .inMoved(folder: 283, into: 489, name: 41, .write, pick: 612)),
+                .user(
+                    machine: 0, root: .library,
+                    .inMoved(folder: 621, into: 759, name: 98, .overwriteAndRename, pick: 84)),
+                .command(machine: 0, root: .library, .add(share: 993, file: 632)),
+                .user(
+                    machine: 0, root: .library, .inMoved(folder: 551, into: 100, name: 25, .moveFolderOut, pick: 230)),
+            ])
+        keep(
+            "what others put into a folder taken out of a share comes home with the share, and is known there",
+            seed: 100_293,
+            [
+                .user(machine: 1, root: .shared, .writeDeep(folder: 186, name: 777, bytes: 160)),
+                .user(machine: 0, root: .library, .inMoved(folder: 603, into: 759, name: 72, .moveFileIn, pick: 793)),
+                .sync(machine: 1), .sync(machine: 0), .sync(machine: 0),
+                .command(machine: 0, root: .library, .stop(share: 286)),
+            ])
+        // The process dies as it has published the key, and the container is put back to before that.
+        keep(
+            "a key that went with the container is published again by who writes with it", seed: 99_106,
+            [
+                .command(machine: 1, root: .shared, .leave(share: 880, keepsCopy: false)),
+                .fault(machine: 0, .call(after: 41, .crash)), .backUpStorage, .sync(machine: 1), .sync(machine: 0),
+                .user(machine: 0, root: .library, .write(folder: 166, name: 207, bytes: 21)), .restoreStorage,
+            ])
+        keep(
+            "a share that was stopped just before the container was put back to a backup stays stopped", seed: 60_042,
+            [
+                .backUpStorage, .user(machine: 4, root: .library, .write(folder: 401, name: 184, bytes: 148)),
+                .sync(machine: 4), .sync(machine: 1), .command(machine: 5, root: .library, .stop(share: 664)),
+                .sync(machine: 4), .restoreStorage,
+            ])
+        // On one device a photo waits aside to swap places with another, whose folder is gone; on another it is deleted.
+        keep(
+            "a photo that is deleted while it is aside does not come back", isVillage: false, seed: 60_052,
+            [
+                .user(machine: 2, root: .library, .swap(file: 849, with: 53)),
+                .user(machine: 0, root: .library, .folderToFile(folder: 336)), .sync(machine: 2),
+                .user(machine: 2, root: .library, .delete(file: 914)),
+            ])
+        // First its user is asked whether so many deletions were meant, then whether the share is left.
+        keep(
+            "a share's folder that was deleted just after photos came into it comes back when its user asks",
+            seed: 121_119,
+            [
+                .user(machine: 3, root: .library, .writeMany(folder: 413, count: 4, bytes: 39)),
+                .sync(machine: 3), .sync(machine: 4),
+                .fault(machine: 0, .call(after: 30, .torn(keeping: 0, .full))),
+                .user(machine: 4, root: .shared, .deleteShareFolder(share: 208)),
+            ])
+        // A folder was moved by another device, and what it lay in was replaced by a file, between an edit and its publishing.
+        keep(
+            "an edit whose file went unnoticed is given up, and keeps nothing waiting", isVillage: false, seed: 20_025,
+            [
+                .fault(machine: 2, .call(after: 17, .crashTorn(keeping: 29))),
+                .user(machine: 2, root: .library, .overwrite(file: 600, .inPlace, bytes: 150)),
+                .user(machine: 0, root: .library, .moveFolder(folder: 1, into: 378, name: 61)),
+                .user(machine: 2, root: .library, .overwrite(file: 575, .inPlace, bytes: 50)), .sync(machine: 2),
+                .fault(machine: 2, .call(after: 49, .crash)), .sync(machine: 2),
+                .user(machine: 2, root: .library, .folderToFile(folder: 714)),
+            ])
+        // Bob made a folder of a photo's name, and was told afterwards that he may only read.
+        keep(
+            "a photo comes back to its place when a folder of its name has gone from there", seed: 30,
+            [
+                .user(machine: 1, root: .shared, .fileToFolder(file: 640)), .sync(machine: 1), .sync(machine: 0),
+                .command(machine: 0, root: .shared, .permit(share: 909, account: 112, .readOnly)), .sync(machine: 1),
+            ])
+        // A tag was published, then the state directory put back to before it; what is new goes to one zone before the other.
+        keep(
+            "numbers that a restored device gave anew in two zones are taken back in both", seed: 615,
+            [
+                .fault(machine: 3, .backUpState), .user(machine: 3, root: .library, .tag(file: 755)),
+                .userDuring(machine: 3, afterCalls: 37, root: .library, .rename(file: 475, name: 821)),
+                .sync(machine: 3), .user(machine: 3, root: .library, .write(folder: 339, name: 251, bytes: 33)),
+                .fault(machine: 3, .restoreState),
+            ])
+        keep(
+            "what is put into a folder left by a share that another device stops is in the library of all",
+            seed: 140_000,
+            [
+                .user(machine: 3, root: .shared, .copy(file: 369, name: 957)),
+                .user(machine: 2, root: .library, .inMoved(folder: 41, into: 747, name: 69, .moveFileOut, pick: 573)),
+                .sync(machine: 3),
+                .syncDuring(machine: 1, afterCalls: 8, other: 2),
+                .command(machine: 2, root: .shared, .stop(share: 270)),
+                .user(machine: 2, root: .library, .writeDeep(folder: 75, name: 383, bytes: 96)),
+            ])
+        keep(
+            "a folder that was refused is shared when its user may write again, with what was put into it",
+            seed: 140_123,
+            [
+                .user(machine: 1, root: .shared, .writeDeep(folder: 208, name: 287, bytes: 146)),
+                .command(machine: 2, root: .shared, .invite(share: 418, account: 985, .readOnly)),
+                .syncDuring(machine: 3, afterCalls: 82, other: 1),
+                .sync(machine: 3),
+                .user(machine: 1, root: .shared, .write(folder: 951, name: 350, bytes: 139)),
+                .command(machine: 2, root: .shared, .permit(share: 70, account: 424, .readWrite)),
+            ])
+        return all
+    }()
+}
