@@ -167,9 +167,13 @@ private struct MoveFollower {
                 if let photo = row.subject { enqueue(RecordID(zone: id.zone, name: photo)) }
                 continue
             }
-            if row.type == .folder { try gatherChildren(of: id) }
+            if row.type == .folder {
+                try gatherChildren(of: id)
+                gatherPlaced(in: id)
+            }
             if row.type == .folder, try forwardToPlacement(id) { continue }
             if try gatherHome(id, type: row.type) { continue }
+            if try uniteWithFolder(id) { continue }
             try followParent(id)
         }
     }
@@ -343,6 +347,34 @@ private struct MoveFollower {
             }
             for child in try db.placedChildren(in: zone, parent: id.name) { enqueue(child.id) }
         }
+    }
+
+    /// What of a share is placed in a folder that moved to that share.
+    private mutating func gatherPlaced(in folder: RecordID) {
+        guard let there = placements.moved[folder] else { return }
+        let placed = placements.records.filter { $0.key.zone == there.zone && $0.value.parent == folder.name }
+        for id in placed.keys.sorted() { enqueue(id) }
+    }
+
+    /// A photo of a shared folder that is placed in a folder which went to that share lies there for all, and needs no
+    /// placement. False if it is no such one.
+    private mutating func uniteWithFolder(_ id: RecordID) throws -> Bool {
+        guard let placement = placements.records[id], isMine(id.zone), placements.zones[id.zone]?.isLocated == true,
+            let record = try db.record(id), record.isLive,
+            let state = try db.state(of: id)
+        else { return false }
+        let folder = placements.folder(of: placement)
+        guard folder.zone == id.zone else { return false }
+        var fields: [FieldKey: Value] = [.parent: folder.isZoneRoot ? .null : .reference(folder.name)]
+        if let name = placement.name { fields[.name] = .name(name) }
+        fields = fields.filter { (state[$0.key] ?? .null) != $0.value }
+        if !fields.isEmpty {
+            try writer.write(
+                id, type: record.type, .set(fields), context: state.vector, isDerived: true,
+                timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
+        }
+        try engine.removePlacement(placement, writer: &writer)
+        return true
     }
 
     /// Moves a record after the folder that it says it is in, if that moved to another zone.

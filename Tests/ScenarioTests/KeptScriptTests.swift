@@ -242,6 +242,21 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 1, root: .shared, .write(folder: 951, name: 350, bytes: 139)),
                 .command(machine: 2, root: .shared, .permit(share: 70, account: 424, .readWrite)),
             ])
+        keep(
+            "a photo that is added to a share while its folder is moved into that share lies in that folder for all",
+            seed: 141_139,
+            [
+                .user(machine: 0, root: .library, .write(folder: 175, name: 485, bytes: 29)),
+                .user(machine: 4, root: .library, .makeFolder(in: 708, name: 466)),
+                .sync(machine: 4),
+                .sync(machine: 3),
+                .sync(machine: 0),
+                .user(machine: 0, root: .library, .write(folder: 645, name: 432, bytes: 169)),
+                .user(machine: 3, root: .library, .inMoved(folder: 9, into: 139, name: 79, .moveFolderOut, pick: 553)),
+                .sync(machine: 5),
+                .user(machine: 0, root: .library, .write(folder: 238, name: 787, bytes: 70)),
+                .command(machine: 0, root: .library, .add(share: 97, file: 936)),
+            ])
         return all
     }()
 }
