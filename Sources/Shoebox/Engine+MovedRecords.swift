@@ -81,9 +81,9 @@ extension Engine {
             let state = try db.state(of: RecordID(zone: zone, name: id.name))
             next = state?.isLive == true ? nil : state?.movedTo
         }
-        // The way may lead through a share that is not known here, as it was stopped at once for another one. One that the
-        // account still places somewhere is only not joined yet.
-        guard let last = found, zones[last] == nil, !(try isPlaced(last, db)) else { return found }
+        // The way may lead through a share that is not known here, or not followed any more, as it was stopped at once for
+        // another one. One that the account still places somewhere is only not joined yet.
+        guard let last = found, try isUnfollowed(RecordID(zone: last, name: id.name), db) else { return found }
         var known: ZoneID?
         for zone in zones.keys.sorted() where zone != id.zone && zones[zone]?.row.isMine == true {
             guard let state = try db.state(of: RecordID(zone: zone, name: id.name)), state.movedTo == nil else {
@@ -93,6 +93,12 @@ extension Engine {
             known = known ?? zone
         }
         return known ?? last
+    }
+
+    /// Whether a record went to a zone of which nothing is read here, so that it is not known where it went from there.
+    private func isUnfollowed(_ id: RecordID, _ db: Database) throws -> Bool {
+        guard let zone = zones[id.zone] else { return try !isPlaced(id.zone, db) }
+        return try zone.row.state == .ended && db.state(of: id) == nil
     }
 
     /// Whether the account has a place for a zone, which this device may not have joined yet.

@@ -257,6 +257,18 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 0, root: .library, .write(folder: 238, name: 787, bytes: 70)),
                 .command(machine: 0, root: .library, .add(share: 97, file: 936)),
             ])
+        // It goes on to the new share, and the mark of that is in the old one, which the first device reads no more.
+        keep(
+            "a photo that is added to a share which another device stops and makes anew is followed", seed: 141_041,
+            [
+                .user(machine: 0, root: .library, .folderToFile(folder: 712)),
+                .sync(machine: 0),
+                .sync(machine: 0),
+                .sync(machine: 2),
+                .command(machine: 0, root: .library, .stop(share: 419)),
+                .command(machine: 2, root: .library, .add(share: 615, file: 188)),
+                .command(machine: 0, root: .shared, .share(folder: 854)),
+            ])
         return all
     }()
 }
