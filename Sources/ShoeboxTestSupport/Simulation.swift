@@ -132,6 +132,7 @@ public final class Simulation {
         world.clock.advance(milliseconds: 7)
         setup.narrate("step \(stepNumber): \(step.swiftText)")
         fateStruck = fateStruck || step.isFate
+        worseThanDeath = worseThanDeath || (step.isFate && !step.isDeath)
         switch step {
         case .user(let number, let root, let act):
             users.perform(act, on: machine(number), root, step: stepNumber)
@@ -279,6 +280,8 @@ public final class Simulation {
     private var backup: SimulatedMountStorage.Snapshot?
     /// Whether anything went wrong that was not people's doing.
     private var fateStruck = false
+    /// Whether more went wrong than that processes died.
+    private var worseThanDeath = false
     private var lastHealingError: [Int: String] = [:]
 
     /// Lets all replicas sync until nothing is pending in two rounds of each; for `prepare` and for scenarios without
@@ -366,7 +369,7 @@ public final class Simulation {
         }
         let lost = lostEntries
         for entry in lost { failures.append("lost: \(entry)") }
-        if !fateStruck, !bringsBack { checkShown(besides: Set(lost.map(\.number))) }
+        if !worseThanDeath, !bringsBack { checkShown(besides: Set(lost.map(\.number))) }
         failures += world.storage.violations.filter { !setup.allowedViolations.contains($0.rule) }
             .map { "contract: \($0)" }
         checkPermissions()
@@ -375,7 +378,7 @@ public final class Simulation {
         failures += setup.check(self)
     }
 
-    /// Where nothing went wrong and nothing was taken back, what nobody removed is in somebody's folder, and not in a trash
+    /// Where no more went wrong than that processes died, and nothing was taken back, what nobody removed is in somebody's folder, and not in a trash
     /// only.
     private func checkShown(besides lost: Set<Int>) {
         let files = world.machines.flatMap { machine in

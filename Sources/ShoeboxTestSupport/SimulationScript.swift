@@ -85,7 +85,9 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         let dice = random.below(100)
         if dice < profile.syncPercent {
             guard random.below(100) < profile.overlapPercent else { return .sync(machine: machine) }
-            return .syncDuring(machine: machine, afterCalls: random.below(240), other: random.below(machines))
+            // Most rounds have not many calls, and what is between two publications is a few.
+            let calls = random.below(2) == 0 ? 60 : 240
+            return .syncDuring(machine: machine, afterCalls: random.below(calls), other: random.below(machines))
         }
         if dice < profile.syncPercent + profile.faultPercent {
             if profile.rareFaultPercent > 0, random.below(100) < profile.rareFaultPercent,
