@@ -66,9 +66,10 @@ extension Engine {
             guard former?.name == candidate, let known = former?.stamp, known.isUnchanged(from: stamp) else {
                 switch SidecarDocument.read(bytes) {
                 case .foreign where former?.name != candidate: continue
-                default:
-                    // Ours, and edited since it was last read: it is read before it is written.
+                case let found:
+                    // Ours, and edited since it was last read: it is read before it is written. It may be gone by then.
                     later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
+                    if case .document = found { return nil }
                     return false
                 }
             }

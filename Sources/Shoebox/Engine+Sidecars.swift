@@ -137,13 +137,17 @@ extension Engine {
         listed: Set<RecordID>, seen: [RecordID: Set<FileName>], besides: Set<RecordID>, root: RootKind
     ) throws {
         guard settings.sidecars != .never else { return }
-        let lost = try store.read { db in
-            guard try db.hasSidecars() else { return [RecordID]() }
-            return try listed.sorted().flatMap { folder in
-                try db.sidecarNames(in: folder, root: root)
-                    .filter { !besides.contains($0.id) && seen[folder]?.contains($0.name) != true }.map(\.id)
+        let unseen = try store.read { db -> [(id: RecordID, path: RelativePath)] in
+            guard try db.hasSidecars() else { return [] }
+            return try listed.sorted().flatMap { folder -> [(id: RecordID, path: RelativePath)] in
+                guard let path = try db.basePath(of: folder, top: [top(root)]) else { return [] }
+                return try db.sidecarNames(in: folder, root: root)
+                    .filter { !besides.contains($0.id) && seen[folder]?.contains($0.name) != true }
+                    .map { (id: $0.id, path: path.appending($0.name)) }
             }
         }
+        // It may have followed its photo since the directory was listed.
+        let lost = unseen.filter { isGone($0.path, root) }.map(\.id)
         guard !lost.isEmpty else { return }
         try store.write { db in
             for id in lost {
@@ -151,6 +155,10 @@ extension Engine {
                 try db.markDirty(id)
             }
         }
+    }
+
+    private func isGone(_ path: RelativePath, _ root: RootKind) -> Bool {
+        do { return try files(root).entry(at: path) == nil } catch { return error.isAbsence }
     }
 
     private func take(

@@ -273,4 +273,22 @@ import Testing
         let shown = party.alice.tree(.library)
         #expect(shown["Lake/x.jpg"] == "x" && shown["Hill/Late/y.jpg"] == "y" && shown.count == 5, "\(shown)")
     }
+
+    @Test func `a sidecar that is deleted just after its photo moved into a share is written again`() throws {
+        let (village, alice, laptop) = try Village.twoDevices(["a.jpg": "a", "Trip/b.jpg": "b"])
+        let trip = alice.path("Trip")
+        alice.request(.shareCreate(paths: [trip], title: "Trip", publicPermission: "none", isSealed: true))
+        alice.request(.caption(path: alice.path("a.jpg"), text: "word"))
+        #expect(try village.settle())
+        let disk = laptop.machine.library
+        _ = disk.takeDirty()
+        try disk.move("a.jpg", to: "Trip/a.jpg")
+        try laptop.round(.directories([.library: disk.takeDirty()]))
+        try disk.delete("Trip/a.jpg.json")
+        for _ in 0..<4 {
+            try laptop.round(.directories([.library: disk.takeDirty()]))
+            village.world.clock.advance(milliseconds: 700)
+        }
+        #expect(try disk.text("Trip/a.jpg.json").contains("word"))
+    }
 }
