@@ -60,11 +60,14 @@ extension Engine {
                 try keepCopyInLibrary(row, folder: "Private copies of \(title)")
                 try settleCopies()
             } catch let error as FileError {
-                if error.code != .absent {
-                    // Until the copy is made, the edited file stays: nowhere else are its bytes.
+                // Until the copy is made, the edited file stays: nowhere else are its bytes. A folder of copies that was
+                // renamed in this moment is made anew.
+                if error.isAbsence {
+                    log("'\(row.name)' is not copied yet: \(error)")
+                } else {
                     try reportUncopied(row, error)
-                    continue
                 }
+                continue
             }
             restoreAfter[id] = world.uptimeMilliseconds() + settings.restoreMilliseconds
             for code in ["diskFull", "notApplied"] {
@@ -115,7 +118,8 @@ extension Engine {
     }
 
     /// Copies a shown file into a folder at the top of the library, under its own name; a former copy of the same
-    /// record there is replaced, into the trash. Safe from a power cut after `settleCopies`.
+    /// record there is replaced, into the trash. Nothing if the file is not there. Safe from a power cut after
+    /// `settleCopies`.
     ///
     /// - Throws: `FileError`, `.offline` if one of the folders is not there.
     func keepCopyInLibrary(_ row: BaseRow, folder: String) throws {
@@ -136,10 +140,9 @@ extension Engine {
         {
             target = path
         }
-        let (hash, stamp) = try ContentHasher.hash(source, files(row.root))
+        guard let (file, hash, stamp) = try openIfThere(source, files(row.root)) else { return }
         // Made already, by a command that failed or died before it was noted.
         if try holdsCopy(hash, at: target) { return try noteCopy(of: row.id, at: target) }
-        let file = try files(row.root).open(source)
         var replaced = try world.library.entry(at: target)?.stamp
         if replaced != nil, try store.read({ db in try db.metaText(key) }) == nil {
             // The name is another photo's: stay beside it.
@@ -161,6 +164,18 @@ extension Engine {
         if case .failed(let error) = outcome { throw error }
         if case .stale(let reason) = outcome {
             throw FileError(code: .exists, operation: "copy", path: target.description, reason: reason)
+        }
+    }
+
+    private func openIfThere(
+        _ path: RelativePath, _ files: any LocalFileSystem
+    ) throws(FileError) -> (file: any ReadableFile, hash: Digest32, stamp: FileStamp)? {
+        do {
+            let (hash, stamp) = try ContentHasher.hash(path, files)
+            return (try files.open(path), hash, stamp)
+        } catch {
+            guard error.isAbsence else { throw error }
+            return nil
         }
     }
 

@@ -269,6 +269,15 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .command(machine: 2, root: .library, .add(share: 615, file: 188)),
                 .command(machine: 0, root: .shared, .share(folder: 854)),
             ])
+        keep(
+            "a private copy is made though its user renames the folder that it goes to", seed: 143_173,
+            [
+                .user(machine: 3, root: .shared, .write(folder: 855, name: 259, bytes: 53)),
+                .userDuring(
+                    machine: 3, afterCalls: 51, root: .library,
+                    .inMoved(folder: 650, into: 106, name: 44, .replace, pick: 212)),
+                .sync(machine: 3),
+            ])
         return all
     }()
 }
