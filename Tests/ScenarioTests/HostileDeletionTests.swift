@@ -286,6 +286,39 @@ import Testing
         #expect(laptop.tree(.library)["Album/deep/b.jpg"] == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `what lies on a disk that is away goes along when its folder is shared`(isSelection: Bool) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let album = try #require(RelativePath("Trip/Album"))
+        disk.setMountPoints([album])
+        let files = ["Trip/Album/a.jpg": "aaa", "Trip/Album/deep/b.jpg": "bbb", "Trip/c.jpg": "ccc"]
+        for (path, text) in files { try disk.write(path, text) }
+        try disk.write("x.jpg", "xxx")
+        try #require(try village.settle())
+        let before = disk.snapshot()
+        // The disk is away, and where it was is an empty directory.
+        try disk.delete("Trip/Album")
+        try disk.makeDirectories(album)
+        disk.setMountPoints([])
+        let paths = isSelection ? [alice.path("Trip"), alice.path("x.jpg")] : [alice.path("Trip")]
+        let reply = alice.request(
+            .shareCreate(paths: paths, title: "Trip", publicPermission: "none", isSealed: true))
+        #expect(reply.code == 0, "\(reply)")
+        try village.pass(8)
+        let all = files.merging(["x.jpg": "xxx"]) { $1 }
+        #expect(laptop.tree(.library) == all)
+        disk.restore(before)
+        disk.setMountPoints([album])
+        try #require(try village.settle())
+        for replica in [alice, laptop] { #expect(replica.tree(.library) == all, "\(replica.label)") }
+        let zone = try #require(try alice.store.read { db in try db.zones() }.first { $0.kind == .share })
+        let shared = try alice.store.read { db in try db.base(in: zone.id) }.filter { $0.kind == .file }
+        #expect(shared.count == (isSelection ? 4 : 3))
+    }
+
     @Test func `a marker that the user put into an empty folder deletes nothing`() throws {
         var village = try Village(labels: ["alice"])
         let alice = village.replicas[0]
