@@ -30,7 +30,7 @@ extension Engine {
         var beside = child
         beside.parent = folder
         try oweRemoval(ofSidecarBeside: beside, db)
-        var fields: [FieldKey: Value] = [.parent: row.parent.isZoneRoot ? .null : .reference(row.parent.name)]
+        var fields: [FieldKey: Value] = [.parent: row.parent.parentValue]
         if row.name != child.name { fields[.name] = .name(row.name) }
         for id in [child.id] + child.twins where id.zone == child.id.zone {
             guard let record = try db.record(id), let state = try db.state(of: id) else { continue }

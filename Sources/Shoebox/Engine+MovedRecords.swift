@@ -371,7 +371,7 @@ private struct MoveFollower {
         else { return false }
         let folder = placements.folder(of: placement)
         guard folder.zone == id.zone else { return false }
-        var fields: [FieldKey: Value] = [.parent: folder.isZoneRoot ? .null : .reference(folder.name)]
+        var fields: [FieldKey: Value] = [.parent: folder.parentValue]
         if let name = placement.name { fields[.name] = .name(name) }
         fields = fields.filter { (state[$0.key] ?? .null) != $0.value }
         if !fields.isEmpty {

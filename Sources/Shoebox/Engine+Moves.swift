@@ -29,7 +29,7 @@ extension Engine {
         let id = existing?.id ?? RecordID(zone: privateZone, name: fallback)
         var fields: [FieldKey: Value] = [
             .targetZone: .bytes(zone.digest.bytes), .name: .name(name),
-            .parent: parent.map { $0.isZoneRoot ? .null : .reference($0.name) } ?? .null,
+            .parent: parent?.parentValue ?? .null,
         ]
         if let record { fields[.targetRecord] = .reference(record) }
         try writer.write(
@@ -78,19 +78,32 @@ extension Engine {
         moved.name = name ?? row.name
         moved.vector = shown
         try db.setBase(moved)
+        try moveChildren(
+            children, of: row.id.zone, to: id, leaving: gone, placements: placements, writer: &writer)
+        return id
+    }
+
+    /// Takes what a folder showed along to where the folder is now: what was of its zone goes with it, and what is of
+    /// another share stays that share's.
+    func moveChildren(
+        _ children: [BaseRow], of zone: ZoneID, to folder: RecordID, leaving gone: LeftBehind?,
+        placements: Placements, writer: inout HistoryWriter
+    ) throws {
         for child in children {
-            let isOfTarget = child.id.zone == id.zone && child.id.zone != row.id.zone && !child.id.isZoneRoot
-            if isOfTarget, placements.zones[id.zone]?.isLocated == true {
-                try unite(child, with: id, placements: placements, writer: &writer)
-            } else if child.id.isZoneRoot || child.id.zone != row.id.zone {
-                try keep(child, in: id, db)
-            } else if let gone, gone.ids.contains(child.id) {
-                try leaveBehind(child, of: id, at: gone.place, writer: &writer)
+            if child.id.zone == zone, !child.id.isZoneRoot {
+                if let gone, gone.ids.contains(child.id) {
+                    try leaveBehind(child, of: folder, at: gone.place, writer: &writer)
+                } else {
+                    try moveTree(child, to: folder, name: nil, leaving: gone, placements: placements, writer: &writer)
+                }
+            } else if child.id.zone == folder.zone, !child.id.isZoneRoot,
+                placements.zones[folder.zone]?.isLocated == true
+            {
+                try unite(child, with: folder, placements: placements, writer: &writer)
             } else {
-                try moveTree(child, to: id, name: nil, leaving: gone, placements: placements, writer: &writer)
+                try keep(child, in: folder, writer.db)
             }
         }
-        return id
     }
 
     /// Whether a folder went to a zone before, and shows there: this one stands only for what others put into it since.
@@ -98,16 +111,15 @@ extension Engine {
         try row.kind == .folder && db.base(RecordID(zone: zone, name: row.id.name)) != nil
     }
 
-    private func makeFolder(
+    /// Makes a folder, with a name that proves whose it is.
+    func makeFolder(
         in parent: RecordID, name: FileName, writer: inout HistoryWriter
     ) throws -> (id: RecordID, shown: VersionVector) {
         let (record, origin) = newRecord()
         let id = RecordID(zone: parent.zone, name: record)
         let change = try writer.write(
             id, type: .folder,
-            .set([
-                .name: .name(name), .parent: parent.isZoneRoot ? .null : .reference(parent.name), .origin: origin,
-            ]))
+            .set([.name: .name(name), .parent: parent.parentValue, .origin: origin]))
         return (id, VersionVector([change.dot]))
     }
 
@@ -162,8 +174,7 @@ extension Engine {
         let before = RecordState(changes + existing) ?? state
         var fields: [FieldKey: Value] = [:]
         if let parent {
-            let wanted: Value = parent.isZoneRoot ? .null : .reference(parent.name)
-            if before[.parent] ?? .null != wanted { fields[.parent] = wanted }
+            if before[.parent] ?? .null != parent.parentValue { fields[.parent] = parent.parentValue }
         }
         if let name, before.fileName != name { fields[.name] = .name(name) }
         let timestamp =

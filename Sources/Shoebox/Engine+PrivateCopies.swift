@@ -57,7 +57,8 @@ extension Engine {
             guard try checkRoot(row.root), try checkRoot(.library) else { continue }
             let title = zones[id.zone]?.control.title ?? "share"
             do {
-                try keepCopyInLibrary(row, folder: "Private copies of \(title)")
+                // What is not there was moved, or is deleted: once that is taken, it is copied, or not owed any more.
+                guard try keepCopyInLibrary(row, folder: "Private copies of \(title)") else { continue }
                 try settleCopies()
             } catch let error as FileError {
                 // Until the copy is made, the edited file stays: nowhere else are its bytes. A folder of copies that was
@@ -118,19 +119,21 @@ extension Engine {
     }
 
     /// Copies a shown file into a folder at the top of the library, under its own name; a former copy of the same
-    /// record there is replaced, into the trash. Nothing if the file is not there. Safe from a power cut after
+    /// record there is replaced, into the trash. False if the file is not there. Safe from a power cut after
     /// `settleCopies`.
     ///
     /// - Throws: `FileError`, `.offline` if one of the folders is not there.
-    func keepCopyInLibrary(_ row: BaseRow, folder: String) throws {
+    @discardableResult
+    func keepCopyInLibrary(_ row: BaseRow, folder: String) throws -> Bool {
         guard let parent = try store.read({ db in try db.basePath(of: row.parent, top: [top(row.root)]) }) else {
-            return
+            return false
         }
         guard try checkRoot(.library) else {
             throw FileError(
                 code: .offline, operation: "copy", path: folder, reason: "the library folder is not there")
         }
         let source = parent.appending(row.name)
+        guard let (file, hash, stamp) = try openIfThere(source, files(row.root)) else { return false }
         try store.write { db in try db.setMetaText(unsettledKey, "1") }
         let directory = try folderOfCopies(folder)
         let key = "copy:\(row.id)"
@@ -140,14 +143,19 @@ extension Engine {
         {
             target = path
         }
-        guard let (file, hash, stamp) = try openIfThere(source, files(row.root)) else { return }
         // Made already, by a command that failed or died before it was noted.
-        if try holdsCopy(hash, at: target) { return try noteCopy(of: row.id, at: target) }
+        if try holdsCopy(hash, at: target) {
+            try noteCopy(of: row.id, at: target)
+            return true
+        }
         var replaced = try world.library.entry(at: target)?.stamp
         if replaced != nil, try store.read({ db in try db.metaText(key) }) == nil {
             // The name is another photo's: stay beside it.
             target = directory.appending(row.name.inserting(" (\(row.id.name.description.prefix(8)))"))
-            if try holdsCopy(hash, at: target) { return try noteCopy(of: row.id, at: target) }
+            if try holdsCopy(hash, at: target) {
+                try noteCopy(of: row.id, at: target)
+                return true
+            }
             replaced = try world.library.entry(at: target)?.stamp
         }
         // Before it is there: made again after a crash, it is no other file beside it.
@@ -165,6 +173,7 @@ extension Engine {
         if case .stale(let reason) = outcome {
             throw FileError(code: .exists, operation: "copy", path: target.description, reason: reason)
         }
+        return true
     }
 
     private func openIfThere(

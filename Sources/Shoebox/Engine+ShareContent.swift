@@ -115,7 +115,7 @@ extension Engine {
         let mount = RecordID(zone: zone.id, name: .zoneRoot)
         let fields: [FieldKey: Value] = [
             .targetZone: .bytes(zone.id.digest.bytes), .name: .name(row.name), .root: .boolean(true),
-            .photo: .reference(row.id.name), .parent: row.parent.isZoneRoot ? .null : .reference(row.parent.name),
+            .photo: .reference(row.id.name), .parent: row.parent.parentValue,
         ]
         let placement = RecordID(
             zone: row.id.zone, name: RecordName(bytes: world.randomBytes(16)) ?? RecordName(4))
@@ -128,16 +128,8 @@ extension Engine {
         shown.id = mount
         shown.vector = [:]
         try db.setBase(shown)
-        for child in children {
-            if child.id.zone != row.id.zone || child.id.isZoneRoot {
-                try keep(child, in: mount, db)
-            } else if gone.ids.contains(child.id) {
-                try leaveBehind(child, of: mount, at: gone.place, writer: &writer)
-            } else {
-                try moveTree(
-                    child, to: mount, name: nil, leaving: gone, placements: placements, writer: &writer)
-            }
-        }
+        try moveChildren(
+            children, of: row.id.zone, to: mount, leaving: gone, placements: placements, writer: &writer)
     }
 
     /// Moves one file or folder into a zone's root while it stays where it is in the library.

@@ -66,7 +66,7 @@ extension LocalTaker {
                 return
             }
             var fields: [FieldKey: Value] = [:]
-            if parent != oldParent { fields[.parent] = parentValue(parent) }
+            if parent != oldParent { fields[.parent] = parent.parentValue }
             if name != oldName { fields[.name] = .name(name) }
             if !fields.isEmpty { try rename(id, fields, &row) }
             try db.setBase(row)

@@ -93,20 +93,14 @@ struct LocalTaker {
             return folder
         }
         let parent = try renewed(row.parent)
-        let (name, origin) = engine.newRecord()
-        let id = RecordID(zone: folder.zone, name: name)
-        let change = try writer.write(
-            id, type: .folder, .set([.name: .name(row.name), .parent: parentValue(parent), .origin: origin]))
-        try db.rekeyBase(folder, to: id, vector: [change.dot.replica: change.dot.counter])
+        let (id, shown) = try engine.makeFolder(in: parent, name: row.name, writer: &writer)
+        try db.rekeyBase(folder, to: id, vector: shown)
         writer.carried[folder] = id
         return id
     }
 
     func may(_ action: SharingAction, _ id: RecordID) throws -> Bool { try engine.may(action, id, db) }
     func mayAdd(_ zone: ZoneID) -> Bool { engine.may(.addRecord, in: zone) }
-
-    /// A parent as a field's value: a zone's root is null.
-    func parentValue(_ parent: RecordID) -> Value { parent.isZoneRoot ? .null : .reference(parent.name) }
 
     // MARK: New
 
@@ -136,7 +130,7 @@ struct LocalTaker {
             return
         }
         let type: RecordType = kind == .folder ? .folder : MediaKind(name).recordType
-        var fields: [FieldKey: Value] = [.name: .name(name), .parent: parentValue(parent)]
+        var fields: [FieldKey: Value] = [.name: .name(name), .parent: parent.parentValue]
         let id = RecordID(zone: parent.zone, name: try newName(path: path, kind: kind, in: parent.zone, &fields))
         if let hash {
             fields[.content] = .asset(AssetReference(contentHash: hash, size: stamp.size))

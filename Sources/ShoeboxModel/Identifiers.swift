@@ -152,6 +152,8 @@ public struct RecordID: Hashable, Comparable, Sendable, CustomStringConvertible 
     }
     /// Whether this stands for the root of a zone.
     public var isZoneRoot: Bool { name == .zoneRoot }
+    /// What the field `parent` holds for something in this folder: a zone's root is null.
+    public var parentValue: Value { isZoneRoot ? .null : .reference(name) }
     /// `zone/name`, both abbreviated by nothing.
     public var description: String { "\(zone)/\(name)" }
     public static func < (left: Self, right: Self) -> Bool { (left.zone, left.name) < (right.zone, right.name) }

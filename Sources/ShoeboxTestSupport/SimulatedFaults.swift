@@ -61,6 +61,7 @@ public final class SimulatedFaults: Sendable {
         var effects: [Int: Effect] = [:]
         var effectsByName: [String: Effect] = [:]
         var hooks: [Int: @Sendable () -> Void] = [:]
+        var hooksByName: [String: (calls: Int, hook: @Sendable () -> Void)] = [:]
         var rule: (@Sendable (Operation) -> Effect?)?
         var isCrashed = false
         var crashes = 0
@@ -98,6 +99,11 @@ public final class SimulatedFaults: Sendable {
         state.withLock { $0.hooks[number] = hook }
     }
 
+    /// Runs a closure just before the call of a name that comes after `calls` more calls of it.
+    public func run(before name: String, after calls: Int, _ hook: @escaping @Sendable () -> Void) {
+        state.withLock { $0.hooksByName[name] = (calls, hook) }
+    }
+
     /// Kills the process now: every call throws `.simulatedCrash` until `restart`.
     public func crash() {
         state.withLock {
@@ -115,6 +121,7 @@ public final class SimulatedFaults: Sendable {
             $0.effects = [:]
             $0.effectsByName = [:]
             $0.hooks = [:]
+            $0.hooksByName = [:]
             $0.rule = nil
         }
     }
@@ -164,6 +171,10 @@ public final class SimulatedFaults: Sendable {
             state.count += 1
             if state.log.count >= 10_000 { state.log.removeFirst(5_000) }
             state.log.append(operation)
+            if let due = state.hooksByName[name] {
+                state.hooksByName[name] = due.calls > 0 ? (due.calls - 1, due.hook) : nil
+                if due.calls == 0 { return (operation, due.hook) }
+            }
             return (operation, state.hooks.removeValue(forKey: operation.number))
         }
         guard let operation else { throw dead }

@@ -148,15 +148,14 @@ public final class Simulation {
             world.clock.advance(milliseconds: setup.roundMilliseconds)
             _ = round(index(number), healing: false)
         case .syncDuring(let number, let calls, let other):
-            let (one, two) = (index(number), index(other))
-            guard one != two, !machine(two).faults.isCrashed else { return }
-            let machine = machine(one)
-            let simulation = UnsafeSimulation(simulation: self)
-            machine.faults.run(at: machine.faults.operationCount + calls) {
-                _ = simulation.simulation.round(two, healing: false)
+            overlap(index(number), with: index(other)) { faults, round in
+                faults.run(at: faults.operationCount + calls, round)
             }
-            world.clock.advance(milliseconds: setup.roundMilliseconds)
-            _ = round(one, healing: false)
+        case .syncBetween(let number, let publications, let other):
+            let one = index(number)
+            let same = replicas.indices.filter { $0 != one && machine($0).account == machine(one).account }
+            let two = same.isEmpty || other % 2 == 0 ? index(other / 2) : same[other / 2 % same.count]
+            overlap(one, with: two) { faults, round in faults.run(before: "publish", after: publications, round) }
         case .pass(let milliseconds): world.clock.advance(milliseconds: milliseconds)
         case .serverCrash(let loss): world.storage.crashServer(loss)
         case .command(let number, let root, let command):
@@ -171,6 +170,17 @@ public final class Simulation {
             storageWasRestored = true
         case .storageRoom(let bytes): world.storage.setCapacity(bytes: bytes.map { world.storage.usedBytes + $0 })
         }
+    }
+
+    /// Lets a replica sync, and another one in the middle of that.
+    private func overlap(
+        _ one: Int, with two: Int, _ arrange: (SimulatedFaults, @escaping @Sendable () -> Void) -> Void
+    ) {
+        guard one != two, !machine(two).faults.isCrashed else { return }
+        let simulation = UnsafeSimulation(simulation: self)
+        arrange(machine(one).faults) { _ = simulation.simulation.round(two, healing: false) }
+        world.clock.advance(milliseconds: setup.roundMilliseconds)
+        _ = round(one, healing: false)
     }
 
     /// Starts a dead process; false if it can't start.

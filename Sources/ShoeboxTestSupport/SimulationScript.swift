@@ -85,7 +85,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         let dice = random.below(100)
         if dice < profile.syncPercent {
             guard random.below(100) < profile.overlapPercent else { return .sync(machine: machine) }
-            // Most rounds have not many calls, and what is between two publications is a few.
+            if random.below(2) == 0 {
+                return .syncBetween(
+                    machine: machine, publications: random.below(4), other: random.below(2 * machines))
+            }
             let calls = random.below(2) == 0 ? 60 : 240
             return .syncDuring(machine: machine, afterCalls: random.below(calls), other: random.below(machines))
         }

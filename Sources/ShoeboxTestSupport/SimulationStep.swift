@@ -14,6 +14,9 @@ public enum SimulationStep: Hashable, Sendable {
     case sync(machine: Int)
     /// A replica does a round, and just before the call that comes after some more calls of it, another replica does one.
     case syncDuring(machine: Int, afterCalls: Int, other: Int)
+    /// As `syncDuring`, between what the one publishes: the other comes before one of its publications. The other is a
+    /// pick among the devices of the same account, if there are any, or, half of the time, among all.
+    case syncBetween(machine: Int, publications: Int, other: Int)
     /// Time passes everywhere.
     case pass(milliseconds: UInt64)
     /// The server's power fails.
@@ -235,7 +238,7 @@ extension SimulationStep {
     /// Whether the step is something that goes wrong, and not what people do.
     var isFate: Bool {
         switch self {
-        case .user, .userDuring, .sync, .syncDuring, .pass, .command: false
+        case .user, .userDuring, .sync, .syncDuring, .syncBetween, .pass, .command: false
         case .fault, .serverCrash, .backUpStorage, .restoreStorage, .storageRoom: true
         }
     }

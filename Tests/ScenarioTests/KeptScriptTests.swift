@@ -278,6 +278,14 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                     .inMoved(folder: 650, into: 106, name: 44, .replace, pick: 212)),
                 .sync(machine: 3),
             ])
+        keep(
+            "a reader's version is copied though its folder was moved into one that is not shared", seed: 144_398,
+            [
+                .user(machine: 0, root: .library, .writeDeep(folder: 127, name: 71, bytes: 113)),
+                .user(machine: 5, root: .shared, .writeDeep(folder: 434, name: 663, bytes: 118)),
+                .user(
+                    machine: 5, root: .shared, .inMoved(folder: 582, into: 231, name: 78, .overwrite, pick: 77)),
+            ])
         return all
     }()
 }
