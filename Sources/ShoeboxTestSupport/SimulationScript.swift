@@ -87,7 +87,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             guard random.below(100) < profile.overlapPercent else { return .sync(machine: machine) }
             if random.below(2) == 0 {
                 return .syncBetween(
-                    machine: machine, publications: random.below(4), other: random.below(2 * machines))
+                    machine: machine, publications: random.below(8), other: random.below(2 * machines))
             }
             let calls = random.below(2) == 0 ? 60 : 240
             return .syncDuring(machine: machine, afterCalls: random.below(calls), other: random.below(machines))
