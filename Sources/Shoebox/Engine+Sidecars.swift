@@ -97,7 +97,7 @@ extension Engine {
             case .document(let document):
                 try clearProblem("sidecarBroken", path: shown)
                 guard try !store.read({ db in try isOrphan(entry, beside: row.id, db) }) else { continue }
-                if let other = try ownerElsewhere(of: document, entry, beside: row.id) {
+                if let other = try ownerElsewhere(of: document, entry, beside: row) {
                     // Both photos get one that says what is said of them.
                     try store.write { db in
                         try oweRemoval(of: entry.name, entry.stamp, of: other, in: row.parent, root, db)
@@ -213,13 +213,15 @@ extension Engine {
     /// The photo whose own sidecar this is, unchanged, though another one stands beside it now, as after a swap of names in
     /// which not all could be done. A copy of a sidecar is another file, and counts for the photo that it was put beside.
     private func ownerElsewhere(
-        of document: SidecarDocument, _ entry: DirectoryEntry, beside id: RecordID
+        of document: SidecarDocument, _ entry: DirectoryEntry, beside row: BaseRow
     ) throws -> RecordID? {
-        guard let name = document.record, name != id.name else { return nil }
+        guard let name = document.record, name != row.id.name else { return nil }
         return try store.read { db in
             try zones.keys.sorted().lazy.map { RecordID(zone: $0, name: name) }.first { other in
                 guard let own = try db.sidecar(other), entry.stamp.isUnchanged(from: own.stamp) else { return false }
-                return try db.base(other) != nil
+                guard let known = try db.base(other) else { return false }
+                // From the one watched folder to the other both were moved, and the photo has become another record.
+                return known.root == row.root || known.contentHash != row.contentHash
             }
         }
     }

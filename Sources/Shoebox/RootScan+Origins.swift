@@ -30,6 +30,7 @@ extension RootScan {
             }
             for (path, rows) in origins {
                 for row in rows {
+                    if try isOfGoneShare(row, besides: batch.local[path]?.stamp) { continue }
                     guard let changed = try addOrigin(row, to: &batch, outcome: &outcome), changed != path,
                         batch.known.contains(path)
                     else { continue }
@@ -39,6 +40,22 @@ extension RootScan {
             }
         }
         try holdSwaps(sources, in: &batch, outcome: &outcome)
+    }
+
+    /// Whether equal bytes were in a share of which the folder is gone as a whole, as when it was copied elsewhere and
+    /// removed: nothing was taken out of the share, and its folder comes back with all in it. What was moved is another
+    /// matter: that is the same file.
+    private func isOfGoneShare(_ row: BaseRow, besides stamp: FileStamp?) throws -> Bool {
+        guard engine.zones[row.id.zone]?.row.kind == .share, stamp?.isSameFile(as: row.stamp) != true else {
+            return false
+        }
+        let mount = RecordID(zone: row.id.zone, name: .zoneRoot)
+        let path = try engine.store.read { [root] db -> RelativePath? in
+            guard let shown = try db.base(mount), shown.root == root else { return nil }
+            return try db.basePath(of: mount, top: [engine.top(root)])
+        }
+        guard let path else { return false }
+        do { return try files.entry(at: path)?.kind != .directory } catch { return error.isAbsence }
     }
 
     /// Adds a base entry that something may come from, with the proof that it is gone, or still there. Returns its path

@@ -3,7 +3,8 @@ public import ShoeboxModel
 /// What a user did in a watched root since the base, by the rules of identity.
 ///
 /// 1. A file's path that is still occupied by a file keeps its record: an edit; unless two or more records swapped
-///    their files or bytes among their paths, which are moves.
+///    their files or bytes among their paths, which are moves, or the record's own file is elsewhere and that of another
+///    record has taken its place, as in a chain of renames.
 /// 2. A file that is gone from its path is where a file with the same inode and birth time is (without birth times: and
 ///    with equal bytes).
 /// 3. Else where the only file with equal bytes is; of several such records, the one of the same name. Empty files tell
@@ -207,8 +208,9 @@ private struct LocalPlanner {
                 isMissing[index] = isObservedMissing(entry)
             }
         }
-        let swapped = swaps(occupied)
-        for (index, there) in occupied { claim(index, swapped[index] ?? there) }
+        var moved = swaps(occupied)
+        moved.merge(chains(occupied, besides: moved)) { swapped, _ in swapped }
+        for (index, there) in occupied { claim(index, moved[index] ?? there) }
         matchByInode()
         matchByContent()
     }
@@ -251,6 +253,52 @@ private struct LocalPlanner {
             for index in chain { if let origin = source[index] { result[origin] = changed[index] } }
         }
         return result
+    }
+
+    /// For each record that made way for the file of another one, and whose own file is elsewhere, that file: `c` became
+    /// `d`, `b` became `c`, and `a` became `b`. What was put over a file that is nowhere else is an edit of that.
+    private func chains(_ occupied: [Int: Int], besides swapped: [Int: Int]) -> [Int: Int] {
+        let changed = occupied.filter { index, there in
+            swapped[index] == nil && FileIdentity(local[there].stamp) != FileIdentity(base[index].stamp)
+                && !isOwn(local[there], base[index])
+        }
+        guard !changed.isEmpty else { return [:] }
+        var records: [FileIdentity: Int] = [:]
+        for (index, entry) in base.enumerated() where entry.kind == .file && !isParked(entry) {
+            records[FileIdentity(entry.stamp)] = index
+        }
+        var places: [FileIdentity: Int] = [:]
+        for (index, entry) in local.enumerated() where entry.kind == .file { places[FileIdentity(entry.stamp)] = index }
+        func place(of index: Int) -> Int? {
+            guard let there = places[FileIdentity(base[index].stamp)], isFile(local[there], of: base[index]) else {
+                return nil
+            }
+            return there
+        }
+        let occupant = Dictionary(occupied.map { ($0.value, $0.key) }, uniquingKeysWith: min)
+        var result: [Int: Int] = [:]
+        for (start, there) in changed.sorted(by: { $0.key < $1.key }) where result[start] == nil {
+            guard let other = records[FileIdentity(local[there].stamp)], other != start,
+                isFile(local[there], of: base[other])
+            else { continue }
+            var chain: [Int: Int] = [:]
+            var next: Int? = start
+            while let index = next, chain[index] == nil, result[index] == nil {
+                guard changed[index] != nil, let place = place(of: index) else { break }
+                chain[index] = place
+                next = occupant[place]
+            }
+            // It ends where nothing was, or where another one has been followed to.
+            if next.map({ chain[$0] != nil || result[$0] != nil }) ?? true { result.merge(chain) { $1 } }
+        }
+        return result
+    }
+
+    /// Whether a file is the one of a record, whatever it holds; where birth times say nothing, with its bytes.
+    private func isFile(_ entry: LocalEntry, of record: BaseEntry) -> Bool {
+        FileIdentity(entry.stamp) == FileIdentity(record.stamp)
+            && (entry.stamp.birthNanoseconds != 0
+                || entry.contentHash != nil && entry.contentHash == record.contentHash && entry.stamp.size > 0)
     }
 
     /// Whether a file at a record's path is the one that was there, with the same bytes.

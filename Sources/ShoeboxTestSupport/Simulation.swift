@@ -76,6 +76,7 @@ public final class Simulation {
         users = SimulationUsers(seed: seed)
         for name in setup.machines { replicas.append(try setup.makeReplica(world.addMachine(name))) }
         try setup.prepare(self)
+        users.noteAll(on: world.machines.filter { $0.name == $0.account })
         stepNumber = 0
     }
 

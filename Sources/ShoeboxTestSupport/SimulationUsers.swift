@@ -60,6 +60,22 @@ final class SimulationUsers: Sendable {
     }
 
     /// Notes what a command wrote, which was done.
+    /// What was there before the first step is to be kept as well.
+    func noteAll(on machines: [SimulatedMachine]) {
+        state.withLock { state in
+            for machine in machines {
+                for (path, bytes) in machine.library.tree(without: ".shoebox").sorted(by: { $0.key < $1.key }) {
+                    guard let place = RelativePath(path), !path.hasSuffix(".json"),
+                        !state.ledger.entries.contains(where: { $0.bytes == bytes })
+                    else { continue }
+                    state.ledger.add(
+                        .content, bytes, machine: machine.name, root: machine.library.name, path: place, step: -1,
+                        now: machine.clock.trueTime.milliseconds)
+                }
+            }
+        }
+    }
+
     func noteCommand(
         _ kind: SimulationLedger.Kind, _ word: String, _ machine: SimulatedMachine, _ root: SimulationStep.Root,
         _ path: RelativePath, step: Int

@@ -53,6 +53,24 @@ import Testing
             ],
             ["place 3 a in 0", "place 1 b in 0", "place 2 c in 0"]),
         Case(
+            "a chain of renames: places", base: two + [entry(3, "c")],
+            local: [
+                found("b", inode: 1, content: 1), found("c", inode: 2, content: 2), found("d", inode: 3, content: 3),
+            ],
+            ["place 1 b in 0", "place 2 c in 0", "place 3 d in 0"]),
+        Case(
+            "a chain of renames, and one edited", base: two,
+            local: [found("b", inode: 1, content: 8), found("c", inode: 2, content: 2)],
+            ["place 1 b in 0", "place 2 c in 0", "edit 1 8"]),
+        Case(
+            "a chain over a file that is gone: edits", base: two + [entry(3, "c")],
+            local: [found("a", inode: 2, content: 2), found("b", inode: 3, content: 3)],
+            ["edit 1 2", "edit 2 3", "delete 3"]),
+        Case(
+            "a chain without birth times", base: [entry(1, "a", birth: 0), entry(2, "b", birth: 0)],
+            local: [found("b", inode: 1, content: 1, birth: 0), found("c", inode: 2, content: 2, birth: 0)],
+            ["place 1 b in 0", "place 2 c in 0"]),
+        Case(
             "swapped and one edited", base: two,
             local: [found("a", inode: 2, content: 8), found("b", inode: 1, content: 1)],
             ["place 2 a in 0", "place 1 b in 0", "edit 2 8"]),
