@@ -30,7 +30,13 @@ extension RootScan {
             }
             for (path, rows) in origins {
                 for row in rows {
-                    if try isOfGoneShare(row, besides: batch.local[path]?.stamp) { continue }
+                    switch try shareOrigin(row, of: path, stamp: batch.local[path]?.stamp) {
+                    case .counts: break
+                    case .waits:
+                        awaitShare(path, in: &batch, outcome: &outcome)
+                        continue
+                    case .isNone: continue
+                    }
                     guard let changed = try addOrigin(row, to: &batch, outcome: &outcome), changed != path,
                         batch.known.contains(path)
                     else { continue }
@@ -42,20 +48,43 @@ extension RootScan {
         try holdSwaps(sources, in: &batch, outcome: &outcome)
     }
 
-    /// Whether equal bytes were in a share of which the folder is gone as a whole, as when it was copied elsewhere and
-    /// removed: nothing was taken out of the share, and its folder comes back with all in it. What was moved is another
-    /// matter: that is the same file.
-    private func isOfGoneShare(_ row: BaseRow, besides stamp: FileStamp?) throws -> Bool {
+    /// What equal bytes in a share say of a file outside of it.
+    private enum ShareOrigin { case counts, waits, isNone }
+
+    /// When the folder of a share is gone as a whole, as when it was copied elsewhere and removed, nothing was taken out of
+    /// the share: its folder comes back with all in it. That is waited for a little, since a folder goes file by file. What
+    /// was moved is another matter: that is the same file.
+    private func shareOrigin(_ row: BaseRow, of path: RelativePath, stamp: FileStamp?) throws -> ShareOrigin {
         guard engine.zones[row.id.zone]?.row.kind == .share, stamp?.isSameFile(as: row.stamp) != true else {
-            return false
+            return .counts
         }
         let mount = RecordID(zone: row.id.zone, name: .zoneRoot)
-        let path = try engine.store.read { [root] db -> RelativePath? in
-            guard let shown = try db.base(mount), shown.root == root else { return nil }
-            return try db.basePath(of: mount, top: [engine.top(root)])
+        let (folder, place) = try engine.store.read { [root] db -> (RelativePath?, RelativePath?) in
+            guard let shown = try db.base(mount), shown.root == root else { return (nil, nil) }
+            let top: Set = [engine.top(root)]
+            return (try db.basePath(of: mount, top: top), try db.basePath(of: row.id, top: top))
         }
-        guard let path else { return false }
-        do { return try files.entry(at: path)?.kind != .directory } catch { return error.isAbsence }
+        guard let folder, let place, !path.isAtOrBelow(folder) else { return .counts }
+        if try isAbsent(folder) { return .isNone }
+        guard try isAbsent(place) else { return .counts }
+        // Shorter than a deletion waits: then it is a move, and not something gone and something new.
+        let since = engine.displaced[.init(root: root, path: path)] ?? now
+        return now < since + engine.settings.deletionMilliseconds / 2 ? .waits : .counts
+    }
+
+    private func isAbsent(_ path: RelativePath) throws -> Bool {
+        do { return try files.entry(at: path) == nil } catch { return error.isAbsence }
+    }
+
+    /// Leaves a file out of the plan until it is known what becomes of the share that its bytes were in.
+    private mutating func awaitShare(_ path: RelativePath, in batch: inout ScanBatch, outcome: inout ScanOutcome) {
+        let key = Engine.WatchedPath(root: root, path: path)
+        let since = engine.displaced[key] ?? now
+        engine.displaced[key] = since
+        hold(path, in: &batch)
+        let due = since + engine.settings.deletionMilliseconds / 2
+        outcome.again(at: due)
+        engine.later[.init(root: root, path: path.parent)] = due
     }
 
     /// Adds a base entry that something may come from, with the proof that it is gone, or still there. Returns its path

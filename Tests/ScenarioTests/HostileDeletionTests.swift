@@ -319,6 +319,34 @@ import Testing
         #expect(shared.count == (isSelection ? 4 : 3))
     }
 
+    /// What `mv` does from one file system to another.
+    @Test(arguments: [0, 1, 2])
+    func `the folder of a share that is copied elsewhere and removed takes nothing out of the share`(early: Int) throws
+    {
+        let party = try Party(bob: "readWrite")
+        let disk = party.alice.machine.library
+        let files = disk.tree().filter { $0.key.hasPrefix("Summer/") }.sorted { $0.key < $1.key }
+        let photos = party.bob.tree(.shared)
+        #expect(files.count >= 2 && photos.count >= 2)
+        _ = disk.takeDirty()
+        for (path, bytes) in files { try disk.write(#require(RelativePath("Album/\(path)")), bytes: bytes) }
+        // Some of it is gone when the engine looks for the first time.
+        for (path, _) in files.prefix(early) { try disk.delete(path) }
+        try party.alice.round(.directories([.library: disk.takeDirty()]))
+        try disk.delete("Summer")
+        for _ in 0..<6 {
+            party.village.world.clock.advance(milliseconds: 400)
+            try party.alice.round(.directories([.library: disk.takeDirty()]))
+        }
+        #expect(try party.village.settleDeletions())
+        #expect(party.bob.tree(.shared) == photos)
+        #expect(!party.bob.machine.shared.tree().keys.contains { $0.hasPrefix(".shoebox/trash/") })
+        let shown = party.alice.tree(.library)
+        for (path, _) in files where !path.hasSuffix(".json") {
+            #expect(shown[path] != nil && shown["Album/\(path)"] == shown[path], "\(path)")
+        }
+    }
+
     @Test func `a marker that the user put into an empty folder deletes nothing`() throws {
         var village = try Village(labels: ["alice"])
         let alice = village.replicas[0]

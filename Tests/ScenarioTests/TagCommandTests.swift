@@ -38,4 +38,37 @@ struct TagCommandTests {
         #expect(alice.text(alice.library + "/two.jpg.json")?.contains("\"bathe\"") == true)
         #expect(alice.text(alice.library + "/Lake/one.jpg.json")?.contains("swim") != true)
     }
+
+    /// The same files, with the same inodes: only real directories have those.
+    @Test func `what is said of a photo goes along when it is moved with its sidecar to somebody else's share`() throws
+    {
+        let place = try CommandPlace()
+        let (alice, bob) = (try place.person("alice"), try place.person("bob"))
+        try bob.drop("b", at: bob.library + "/Best/b.jpg")
+        try bob.must("sync")
+        try bob.must("share", "create", "library/Best", "--title", "Best")
+        try bob.must("share", "invite", "Best", "alice", "--permission", "readWrite")
+        try alice.must("accept", "--all-pending")
+        try alice.drop("p", at: alice.library + "/Day/p.jpg")
+        try alice.must("sync")
+        try alice.must("tag", "add", "library/Day/p.jpg", "swim")
+        try alice.must("sync")
+        #expect(alice.text(alice.library + "/Day/p.jpg.json")?.contains("swim") == true)
+        for _ in 0..<2 {
+            let (library, shared) = (alice.library + "/Day", alice.shared + "/bob/Best/Day")
+            let isThere = FileManager.default.fileExists(atPath: shared)
+            try FileManager.default.moveItem(
+                atPath: isThere ? shared : library, toPath: isThere ? library : shared)
+            try alice.wait("the photo is there with what is said of it") {
+                try alice.must("sync")
+                let found = alice.text((isThere ? library : shared) + "/p.jpg.json")
+                return found?.contains("swim") == true
+            }
+            try bob.wait("it is so at the owner's") {
+                for person in [alice, bob] { try person.must("sync") }
+                let bobs = bob.text(bob.library + "/Best/Day/p.jpg.json")
+                return isThere ? bobs == nil : bobs?.contains("swim") == true
+            }
+        }
+    }
 }
