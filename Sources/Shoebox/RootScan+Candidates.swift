@@ -6,8 +6,6 @@ import ShoeboxWorld
 
 import class GRDB.Database
 
-import class GRDB.Database
-
 // What is new or changed: read, hashed, and looked for where it comes from.
 
 extension RootScan {
@@ -38,7 +36,31 @@ extension RootScan {
             }
         }
         try addOrigins(to: &batch, outcome: &outcome)
+        dropMoved(&batch, outcome: &outcome)
         try commit(batch, outcome: &outcome)
+    }
+
+    /// A directory is in one place. One that was listed in two was moved between the listings, and is where it is now: else
+    /// it would be a new one besides, and what happens in it later would be looked for in the wrong one of both.
+    private mutating func dropMoved(_ batch: inout ScanBatch, outcome: inout ScanOutcome) {
+        var places: [[UInt64]: [LocalEntry]] = [:]
+        for entry in batch.local.values where entry.kind == .folder && entry.stamp.birthNanoseconds != 0 {
+            let identity = [entry.stamp.inode, UInt64(bitPattern: entry.stamp.birthNanoseconds)]
+            places[identity, default: []].append(entry)
+        }
+        for entries in places.values where entries.count > 1 {
+            let present = entries.filter { entry in
+                (try? files.entry(at: entry.path))?.stamp.isSameFile(as: entry.stamp) == true
+            }
+            let former = entries.map(\.path).filter { path in !present.contains { $0.path == path } }
+            for path in former {
+                // On its way elsewhere: nothing is said of it now.
+                if present.isEmpty { hold(path, in: &batch) }
+                for below in batch.local.keys where below.isAtOrBelow(path) { batch.local[below] = nil }
+                engine.later[.init(root: root, path: path.parent)] = now
+                outcome.again(at: now)
+            }
+        }
     }
 
     func addBase(_ row: BaseRow, at path: RelativePath, to batch: inout ScanBatch) {

@@ -184,4 +184,30 @@ import Testing
         }
         #expect(known.isEmpty, "\(text)", sourceLocation: sourceLocation)
     }
+
+    @Test(arguments: 0..<4)
+    func `a folder that is moved between two listings of one look is one folder`(calls: Int) throws {
+        let files = ["Q/y/p0.jpg": "q0", "Q/y/p1.jpg": "q1", "S/x/s0.jpg": "s0", "Z/z.jpg": "z"]
+        let (village, alice, laptop) = try Village.twoDevices(files)
+        let disk = alice.machine.library
+        _ = disk.takeDirty()
+        // Two folders swap places, and the look comes in the middle.
+        try disk.move("Q/y", to: "Q/y.sw")
+        try disk.move("S/x", to: "Q/y")
+        alice.machine.faults.run(before: "list", after: calls) { try? disk.move("Q/y.sw", to: "S/x") }
+        func rounds(_ count: Int) throws {
+            for _ in 0..<count {
+                try alice.round(.directories([.library: disk.takeDirty()]))
+                village.world.clock.advance(milliseconds: 700)
+            }
+        }
+        try rounds(1)
+        if disk.tree()["Q/y.sw/p0.jpg"] != nil { try disk.move("Q/y.sw", to: "S/x") }
+        try rounds(4)
+        try disk.move("S/x", to: "Z/x")
+        try rounds(6)
+        #expect(try village.settleDeletions())
+        let wanted = ["Z/x/p0.jpg": "q0", "Z/x/p1.jpg": "q1", "Q/y/s0.jpg": "s0", "Z/z.jpg": "z"]
+        for replica in [alice, laptop] { #expect(replica.tree(.library) == wanted, "\(replica.label)") }
+    }
 }
