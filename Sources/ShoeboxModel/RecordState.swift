@@ -181,6 +181,9 @@ public struct RecordState: Hashable, Sendable {
         marks.contains { $0.destination == zone && shownToWriters.contains($0.dot) }
     }
 
+    /// Whether somebody who wrote here had been shown all that another state of the record takes in, as in another zone.
+    public func isWritten(knowing other: RecordState) -> Bool { shownToWriters.contains(other.vector) }
+
     /// Whether the record shows here: it has a value, is not deleted and did not move away.
     public var isLive: Bool { fields.values.contains { $0.winner != nil } && !isDeleted && movedTo == nil }
 

@@ -94,7 +94,10 @@ public func homeZone(of states: [ZoneID: RecordState]) -> ZoneID? {
     func isLeft(_ zone: ZoneID, _ state: RecordState) -> Bool {
         live.contains { other, otherState in
             guard other != zone, otherState.movedFrom == zone else { return false }
-            return !(state.movedFrom == other && state.hasReturned(from: other))
+            guard state.movedFrom == other, state.hasReturned(from: other) else { return true }
+            // It was there and back again, perhaps several times: who wrote last knew of the other, and not the other way
+            // round. The mark that says so may not be seen yet.
+            return otherState.isWritten(knowing: state) && !state.isWritten(knowing: otherState)
         }
     }
     let candidates = live.filter { !isLeft($0.key, $0.value) }.keys

@@ -286,6 +286,18 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(
                     machine: 5, root: .shared, .inMoved(folder: 582, into: 231, name: 78, .overwrite, pick: 77)),
             ])
+        keep(
+            "what went out of a share and back is there though another device sees one half of that before the other",
+            seed: 180_062,
+            [
+                .syncBetween(machine: 2, publications: 1, other: 5),
+                .user(
+                    machine: 0, root: .library, .inMoved(folder: 967, into: 174, name: 22, .moveFolderOut, pick: 431)),
+                .sync(machine: 0),
+                .sync(machine: 2),
+                .user(machine: 2, root: .library, .inMoved(folder: 910, into: 662, name: 91, .moveFolderIn, pick: 59)),
+                .sync(machine: 2),
+            ])
         return all
     }()
 }
