@@ -48,7 +48,7 @@ extension Engine {
         guard try db.base(named: name, in: folder, root: root) == nil,
             let path = try db.basePath(of: folder, top: [top(root)])
         else { return true }
-        do { return try files(root).entry(at: path.appending(name)) != nil } catch { return !error.isAbsence }
+        return !files(root).isAbsent(path.appending(name))
     }
 
     /// What the base has in some folders, at any depth, and the folders have not: it was deleted, or moved, a moment ago.

@@ -147,7 +147,7 @@ extension Engine {
             }
         }
         // It may have followed its photo since the directory was listed.
-        let lost = unseen.filter { isGone($0.path, root) }.map(\.id)
+        let lost = unseen.filter { files(root).isAbsent($0.path) }.map(\.id)
         guard !lost.isEmpty else { return }
         try store.write { db in
             for id in lost {
@@ -155,10 +155,6 @@ extension Engine {
                 try db.markDirty(id)
             }
         }
-    }
-
-    private func isGone(_ path: RelativePath, _ root: RootKind) -> Bool {
-        do { return try files(root).entry(at: path) == nil } catch { return error.isAbsence }
     }
 
     private func take(

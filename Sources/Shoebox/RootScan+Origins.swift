@@ -65,15 +65,11 @@ extension RootScan {
             return (try db.basePath(of: mount, top: top), try db.basePath(of: row.id, top: top))
         }
         guard let folder, let place, !path.isAtOrBelow(folder) else { return .counts }
-        if try isAbsent(folder) { return .isNone }
-        guard try isAbsent(place) else { return .counts }
+        if files.isAbsent(folder) { return .isNone }
+        guard files.isAbsent(place) else { return .counts }
         // Shorter than a deletion waits: then it is a move, and not something gone and something new.
         let since = engine.displaced[.init(root: root, path: path)] ?? now
         return now < since + engine.settings.deletionMilliseconds / 2 ? .waits : .counts
-    }
-
-    private func isAbsent(_ path: RelativePath) throws -> Bool {
-        do { return try files.entry(at: path) == nil } catch { return error.isAbsence }
     }
 
     /// Leaves a file out of the plan until it is known what becomes of the share that its bytes were in.
@@ -172,6 +168,13 @@ extension RootScan {
         for path in batch.local.keys where !held.contains(path) {
             engine.displaced[.init(root: root, path: path)] = nil
         }
+    }
+}
+
+extension LocalFileSystem {
+    /// Whether nothing is at a path. What can't be looked at may be there.
+    func isAbsent(_ path: RelativePath) -> Bool {
+        do { return try entry(at: path) == nil } catch { return error.isAbsence }
     }
 }
 

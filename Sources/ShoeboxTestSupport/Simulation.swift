@@ -389,8 +389,8 @@ public final class Simulation {
         failures += setup.check(self)
     }
 
-    /// Where no more went wrong than that processes died, and nothing was taken back, what nobody removed is in somebody's folder, and not in a trash
-    /// only.
+    /// Where no more went wrong than that processes died, and nothing was taken back, what nobody removed is in somebody's
+    /// folder, and not in a trash only.
     private func checkShown(besides lost: Set<Int>) {
         let files = world.machines.flatMap { machine in
             [machine.library, machine.shared].flatMap { $0.tree(without: ".shoebox").values }
