@@ -263,7 +263,7 @@ private struct MoveFollower {
         var hasAny = false
         var dots: [Dot] = []
         let edits = forwardedEdits(
-            old: old, home: home, zone: target.zone,
+            old: old, home: home, zone: target.zone, leavesPast: engine.isShare(target.zone),
             hasFolder: { name in
                 let folder = try? db.record(RecordID(zone: target.zone, name: name))
                 return folder?.type == .folder && folder?.isLive == true
@@ -283,7 +283,7 @@ private struct MoveFollower {
             if isMine(target.zone) {
                 edit.dot = writer.nextDot()
                 try writer.insert(edit, zone: target.zone)
-            } else if case .set = edit.action {
+            } else if case .set(let fields) = edit.action, !fields.isEmpty {
                 // Over what this account wrote there, and over nobody else's.
                 let own = home.filter { $0.author == engine.account }.map(\.dot)
                 try writer.write(

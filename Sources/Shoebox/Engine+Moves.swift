@@ -149,8 +149,9 @@ extension Engine {
         try db.setBase(child)
     }
 
-    /// Moves one record with its companions to another zone: first all values verbatim there, then the mark here. In a
-    /// zone of somebody else, values are written anew, since only a zone's owner may carry other replicas' dots.
+    /// Moves one record with its companions to another zone: first its values with their dots there, then the mark here.
+    /// What was overwritten doesn't go into a share. In a zone of somebody else, values are written anew, since only a
+    /// zone's owner may carry other replicas' dots.
     ///
     /// What of the record was not shown to the person who moves it (`isEdit`) stays for `followMoves` to forward.
     /// - Parameters:
@@ -179,7 +180,6 @@ extension Engine {
         if let name, before.fileName != name { fields[.name] = .name(name) }
         let timestamp =
             isEdit ? writer.nextTimestamp() : after([before.fields[.name], before.fields[.parent]], &writer)
-        let arrival = writer.nextDot()
         guard isMine else {
             let values = state.fields.compactMapValues { $0.winner?.value }.merging(fields) { _, new in new }
             try writer.write(
@@ -193,7 +193,9 @@ extension Engine {
         guard
             let move = planZoneMove(
                 of: changes, existing: existing, from: id.zone, to: zone, fields: fields,
-                dots: (arrival, writer.nextDot()), timestamp: timestamp, author: account, isDerived: !isEdit)
+                timestamp: timestamp, author: account, isDerived: !isEdit, leavesPast: isShare(zone),
+                nextDot: { writer.nextDot() }),
+            let arrival = move.arrival.last?.dot
         else { return (target, shown) }
         for change in move.arrival { try writer.insert(change, zone: zone) }
         try moveCompanions(of: id, to: zone, writer: &writer)
@@ -201,6 +203,9 @@ extension Engine {
         try db.moveSidecar(from: id, to: target)
         return (target, shown.union([arrival.replica: arrival.counter]))
     }
+
+    /// Whether others than this account's devices may read a zone.
+    func isShare(_ zone: ZoneID) -> Bool { zones[zone]?.row.kind == .share }
 
     /// A time just after these fields were written, for what is derived from them; now, if they never were.
     func after(_ causes: [FieldState?], _ writer: inout HistoryWriter) -> HybridTimestamp {

@@ -27,6 +27,9 @@ private let unsettledKey = "copiesUnsettled"
 
 extension Engine {
     private func owedKey(_ id: RecordID) -> String { "\(owedPrefix)\(id.zone).\(id.name)" }
+    /// Where the last copy of a record was put, and the hash of its bytes.
+    private func copyKey(_ id: RecordID) -> String { "copy:\(id)" }
+    private func copyHashKey(_ id: RecordID) -> String { "copyHash:\(id)" }
 
     /// Notes that a copy of what the folder shows of a record is owed to its user.
     func owePrivateCopy(of id: RecordID, _ reason: PrivateCopyReason, _ db: Database) throws {
@@ -84,7 +87,7 @@ extension Engine {
     }
 
     private func reportPrivateCopy(_ row: BaseRow, title: String, _ reason: PrivateCopyReason) throws {
-        let copy = try store.read { db in try db.metaText("copy:\(row.id)") }.flatMap { RelativePath($0) }
+        let copy = try store.read { db in try db.metaText(copyKey(row.id)) }.flatMap { RelativePath($0) }
         let folder = copy?.parent.last.map { "\($0)" } ?? "Private copies of \(title)"
         let what =
             switch reason {
@@ -119,8 +122,8 @@ extension Engine {
     }
 
     /// Copies a shown file into a folder at the top of the library, under its own name; a former copy of the same
-    /// record there is replaced, into the trash. False if the file is not there. Safe from a power cut after
-    /// `settleCopies`.
+    /// record there that nobody has touched is replaced, into the trash. False if the file is not there. Safe from a
+    /// power cut after `settleCopies`.
     ///
     /// - Throws: `FileError`, `.offline` if one of the folders is not there.
     @discardableResult
@@ -135,31 +138,9 @@ extension Engine {
         let source = parent.appending(row.name)
         guard let (file, hash, stamp) = try openIfThere(source, files(row.root)) else { return false }
         try store.write { db in try db.setMetaText(unsettledKey, "1") }
-        let directory = try folderOfCopies(folder)
-        let key = "copy:\(row.id)"
-        var target = directory.appending(row.name)
-        if let former = try store.read({ db in try db.metaText(key) }), let path = RelativePath(former),
-            path.parent == directory
-        {
-            target = path
-        }
-        // Made already, by a command that failed or died before it was noted.
-        if try holdsCopy(hash, at: target) {
-            try noteCopy(of: row.id, at: target)
+        guard let (target, replaced) = try placeOfCopy(of: row, hash, in: try folderOfCopies(folder)) else {
             return true
         }
-        var replaced = try world.library.entry(at: target)?.stamp
-        if replaced != nil, try store.read({ db in try db.metaText(key) }) == nil {
-            // The name is another photo's: stay beside it.
-            target = directory.appending(row.name.inserting(" (\(row.id.name.description.prefix(8)))"))
-            if try holdsCopy(hash, at: target) {
-                try noteCopy(of: row.id, at: target)
-                return true
-            }
-            replaced = try world.library.entry(at: target)?.stamp
-        }
-        // Before it is there: made again after a crash, it is no other file beside it.
-        try noteCopy(of: row.id, at: target)
         var copier = FileApplier(
             world.library, nowMilliseconds: world.nowMilliseconds, randomBytes: world.randomBytes,
             content: { _, _ in
@@ -173,7 +154,41 @@ extension Engine {
         if case .stale(let reason) = outcome {
             throw FileError(code: .exists, operation: "copy", path: target.description, reason: reason)
         }
+        try noteCopy(of: row.id, hash, at: target)
         return true
+    }
+
+    /// Where a copy of a record goes: in the place of the last one, if nobody has touched that since, and else under the
+    /// first name that is free. `replaced` is what is there. Nil if some such file has the bytes already, from a command
+    /// that failed or died before that was noted.
+    private func placeOfCopy(
+        of row: BaseRow, _ hash: Digest32, in directory: RelativePath
+    ) throws -> (target: RelativePath, replaced: FileStamp?)? {
+        let former = try store.read { db in
+            (path: try db.metaText(copyKey(row.id)), hash: try db.metaText(copyHashKey(row.id)))
+        }
+        let last = former.path.flatMap { RelativePath($0) }
+        var number = 0
+        while true {
+            let mark = row.id.name.description.prefix(8)
+            let name =
+                switch number {
+                case 0: row.name
+                case 1: row.name.inserting(" (\(mark))")
+                default: row.name.inserting(" (\(mark) \(number))")
+                }
+            let target = number == 0 && last?.parent == directory ? last ?? directory : directory.appending(name)
+            number += 1
+            guard let entry = try world.library.entry(at: target) else { return (target, nil) }
+            guard entry.kind == .file else { continue }
+            let (present, stamp) = try ContentHasher.hash(target, world.library)
+            if present == hash {
+                try noteCopy(of: row.id, hash, at: target)
+                return nil
+            }
+            // One that its user went on with, or put there, is no copy of this record's any more. A power cut empties one.
+            if stamp.size == 0 || (target == last && former.hash == present.description) { return (target, stamp) }
+        }
     }
 
     private func openIfThere(
@@ -203,14 +218,12 @@ extension Engine {
         }
     }
 
-    private func holdsCopy(_ hash: Digest32, at path: RelativePath) throws -> Bool {
-        guard try world.library.entry(at: path)?.kind == .file else { return false }
-        return try ContentHasher.hash(path, world.library).0 == hash
-    }
-
-    private func noteCopy(of id: RecordID, at path: RelativePath) throws {
+    private func noteCopy(of id: RecordID, _ hash: Digest32, at path: RelativePath) throws {
         let text = path.description
-        try store.write { db in try db.setMetaText("copy:\(id)", text) }
+        try store.write { db in
+            try db.setMetaText(copyKey(id), text)
+            try db.setMetaText(copyHashKey(id), hash.description)
+        }
         later[.init(root: .library, path: path.parent)] = world.uptimeMilliseconds()
     }
 
@@ -218,7 +231,7 @@ extension Engine {
     /// one that is there stays.
     func keepDetails(of row: BaseRow) throws {
         let (details, copy) = try store.read { db in
-            (try self.details(of: row.id, db), try db.metaText("copy:\(row.id)"))
+            (try self.details(of: row.id, db), try db.metaText(copyKey(row.id)))
         }
         guard !details.isEmpty, settings.sidecars != .never, let copy, let path = RelativePath(copy),
             let name = path.last

@@ -20,10 +20,13 @@ struct ContentVersion {
 }
 
 extension Engine {
-    /// Every content that a record ever had and that counts or once did, the newest first; equal bytes once.
+    /// Every content that a record ever had and that counts or once did, the newest first; equal bytes once. What it had
+    /// before it came into a share stayed where it was then, and whoever can read that has it still.
     func contentVersions(of id: RecordID, _ db: Database) throws -> [ContentVersion] {
         var result: [ContentVersion] = []
-        for change in try db.changes(of: id.name, in: id.zone).sorted(by: { $0.timestamp > $1.timestamp }) {
+        let places = Set(try db.zonesOfMoves(of: id.name)).union([id.zone])
+        let changes = try places.sorted().flatMap { try db.changes(of: id.name, in: $0) }
+        for change in changes.sorted(by: { $0.timestamp > $1.timestamp }) {
             guard case .set(let fields) = change.action, let asset = fields[.content]?.asset else { continue }
             if let same = result.firstIndex(where: { $0.asset.contentHash == asset.contentHash }) {
                 if result[same].asset.location == nil { result[same].asset = asset }

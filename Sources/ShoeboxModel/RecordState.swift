@@ -42,6 +42,10 @@ public struct FieldState: Hashable, Sendable {
         }
     }
 
+    /// Whether what a change wrote here still makes a difference: it shows, or was written at once with what shows, or is a
+    /// person's and only hidden by a derived one.
+    public func counts(_ dot: Dot) -> Bool { values.contains { $0.dot == dot } || personal.contains(dot) }
+
     /// Merges one more write. A value is superseded exactly when a write of the field has its dot in its context.
     mutating func merge(_ value: FieldValue, context: VersionVector) {
         covered.formUnion(context)

@@ -62,10 +62,10 @@ public func isOwnRecord(_ record: RecordName, of account: AccountID, in changes:
     var isFirst = false
     var isDisputed = false
     for item in changes where item.change.record == record && item.scope > .nothing {
-        guard case .set(let fields) = item.change.action, item.change.context.isEmpty, item.change.forwards == nil
-        else {
-            continue
-        }
+        // A first write that the zone's owner brought from another zone, without what was overwritten there, is one still.
+        guard case .set(let fields) = item.change.action, item.change.context.isEmpty,
+            item.change.forwards == nil || item.scope == .carried
+        else { continue }
         if item.change.author == account {
             if case .bytes(let origin)? = fields[.origin], Derivation.record(madeBy: account, origin: origin) == record
             {

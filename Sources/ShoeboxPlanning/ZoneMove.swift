@@ -3,7 +3,7 @@ public import ShoeboxModel
 /// The changes that move one record to another zone: first `arrival` is written in the new zone, then `mark` in the old
 /// one, so that at every instant the record is in one of the two.
 public struct ZoneMove: Hashable, Sendable {
-    /// For the new zone: all that was known of the record, verbatim, and last one new change with its place there.
+    /// For the new zone: what was known of the record, and last one new change with its place there.
     public var arrival: [Change]
     /// For the old zone: where the record went, with what the mover was shown there.
     public var mark: Change
@@ -20,13 +20,15 @@ public struct ZoneMove: Hashable, Sendable {
 ///   - from: the old zone.
 ///   - to: the new one.
 ///   - fields: the place in the new zone, `parent` and `name`; empty for a record without one.
-///   - dots: the identities of the new change in the new zone and of the mark in the old one, in this order.
 ///   - isDerived: whether nobody edited the record by this, as when its folder was shared: a deletion by somebody who
 ///     knew nothing of the move then counts all the same.
+///   - leavesPast: whether what was overwritten stays behind, as others read the new zone: see `withoutPast`.
+///   - nextDot: makes the identity of the next new change.
 /// - Returns: nil for no changes, or changes of another record.
 public func planZoneMove(
     of changes: [Change], existing: [Change] = [], from: ZoneID, to: ZoneID, fields: [FieldKey: Value],
-    dots: (arrival: Dot, mark: Dot), timestamp: HybridTimestamp, author: AccountID, isDerived: Bool = false
+    timestamp: HybridTimestamp, author: AccountID, isDerived: Bool = false, leavesPast: Bool = false,
+    nextDot: () -> Dot
 ) -> ZoneMove? {
     guard let old = RecordState(changes) else { return nil }
     var shown = old.vector
@@ -34,15 +36,43 @@ public func planZoneMove(
     let known = Set(existing.map(\.identity))
     var arrival = changes.filter { $0.record == old.name && !$0.action.isMove && !known.contains($0.identity) }
     arrival.sort { $0.dot < $1.dot }
+    if leavesPast, let state = RecordState(changes + existing) {
+        arrival = arrival.map { withoutPast($0, in: state, timestamp: timestamp, author: author, nextDot: nextDot) }
+    }
     for index in arrival.indices { arrival[index].movedFrom = from }
     arrival.append(
         Change(
-            record: old.name, type: old.type, dot: dots.arrival, context: shown, timestamp: timestamp, author: author,
+            record: old.name, type: old.type, dot: nextDot(), context: shown, timestamp: timestamp, author: author,
             action: .set(fields), isDerived: isDerived, movedFrom: from))
     let mark = Change(
-        record: old.name, type: old.type, dot: dots.mark, context: old.vector, timestamp: timestamp, author: author,
+        record: old.name, type: old.type, dot: nextDot(), context: old.vector, timestamp: timestamp, author: author,
         action: .moved(to: to))
     return ZoneMove(arrival: arrival, mark: mark)
+}
+
+/// A change as those are to see it who were not let into the zone that it was made in: without what was overwritten
+/// there.
+///
+/// Where something is left out it has a dot of its own and `forwards` the original's, so that what two devices leave
+/// out by what each of them knows is one change all the same. One of which nothing is left only says that it is known:
+/// whoever sees both zones must not take it for an edit that has still to be brought, and nobody learns whose it was,
+/// nor when.
+/// - Parameters:
+///   - state: of the record, with all that is known of it.
+///   - timestamp: when it is brought.
+///   - author: who brings it.
+private func withoutPast(
+    _ change: Change, in state: RecordState, timestamp: HybridTimestamp, author: AccountID, nextDot: () -> Dot
+) -> Change {
+    guard case .set(let fields) = change.action else { return change }
+    let kept = fields.present(of: change.identity, in: state)
+    guard kept.count < fields.count else { return change }
+    var rest = change
+    rest.action = .set(kept)
+    rest.forwards = change.identity
+    rest.dot = nextDot()
+    if kept.isEmpty { (rest.timestamp, rest.author) = (timestamp, author) }
+    return rest
 }
 
 /// The edits of a record that were made in its old zone by somebody who did not know of the move, as changes for its
@@ -55,12 +85,13 @@ public func planZoneMove(
 ///   - old: all accepted changes of the record in the old zone.
 ///   - home: all accepted changes of the record in its home.
 ///   - zone: the home.
+///   - leavesPast: whether what was overwritten meanwhile stays behind, as others read the home.
 ///   - hasFolder: whether the home has a folder record of this name.
 ///   - nextDot: makes the identity of the next new change.
 /// - Returns: in the order of the original dots; empty when all has arrived.
 public func forwardedEdits(
-    old: [Change], home: [Change], zone: ZoneID, hasFolder: (RecordName) -> Bool = { _ in false },
-    nextDot: () -> Dot
+    old: [Change], home: [Change], zone: ZoneID, leavesPast: Bool = false,
+    hasFolder: (RecordName) -> Bool = { _ in false }, nextDot: () -> Dot
 ) -> [Change] {
     let arrived = Set(home.map(\.identity))
     let marks = old.filter { $0.action == .moved(to: zone) }
@@ -68,6 +99,7 @@ public func forwardedEdits(
         !change.action.isMove && !arrived.contains(change.identity)
             && !marks.contains { $0.context.contains(change.identity) }
     }
+    let state = leavesPast && !missing.isEmpty ? RecordState(old + home) : nil
     return missing.sorted { $0.identity < $1.identity }.compactMap { change in
         var forwarded = change
         if case .set(var fields) = change.action {
@@ -75,7 +107,7 @@ public func forwardedEdits(
             // The old zone's root says nothing about the new one.
             if fields[.parent] == .null { fields[.parent] = nil }
             guard !fields.isEmpty else { return nil }
-            forwarded.action = .set(fields)
+            forwarded.action = .set(state.map { fields.present(of: change.identity, in: $0) } ?? fields)
         }
         forwarded.forwards = change.identity
         forwarded.movedFrom = nil
@@ -102,6 +134,14 @@ public func homeZone(of states: [ZoneID: RecordState]) -> ZoneID? {
     }
     let candidates = live.filter { !isLeft($0.key, $0.value) }.keys
     return candidates.min() ?? live.keys.min()
+}
+
+extension [FieldKey: Value] {
+    /// Of what a change wrote, what still makes a difference. Where a record lay is an id that tells nothing, and its
+    /// origin has to stay with it.
+    fileprivate func present(of dot: Dot, in state: RecordState) -> Self {
+        filter { key, _ in key == .origin || key == .parent || state.fields[key]?.counts(dot) == true }
+    }
 }
 
 extension Change.Action {

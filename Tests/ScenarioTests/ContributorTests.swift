@@ -45,6 +45,24 @@ import Testing
         expectAll(party, ["a.jpg": "aaa", "deep/b.jpg": "bbb", "deep/moved.jpg": "by carol"])
     }
 
+    @Test func `a private copy that its user goes on with is not replaced by the next one`() throws {
+        let party = try Party(bob: "readOnly")
+        let (copies, shared) = ("Private copies of Summer", "alice/Summer/a.jpg")
+        for number in 1...4 {
+            try party.bob.machine.shared.write(shared, "version \(number)")
+            #expect(try party.village.settle())
+            // Every second one is drawn upon.
+            guard number % 2 == 0, let copy = party.bob.tree(.library).first(where: { $0.value == "version \(number)" })
+            else { continue }
+            try party.bob.machine.library.write(copy.key, "drawn upon \(number)")
+            #expect(try party.village.settle())
+        }
+        expectAll(party, Party.content)
+        let kept = party.bob.tree(.library)
+        #expect(Set(kept.values) == ["drawn upon 2", "drawn upon 4"])
+        #expect(kept.keys.allSatisfy { $0.hasPrefix("\(copies)/a") }, "\(kept)")
+    }
+
     @Test func `a contributor's edit of somebody else's photo is a private copy, and the original comes back`() throws {
         let party = try Party(bob: "contribute")
         #expect(try #require(try party.bob.machine.shared.stamp("alice/Summer/a.jpg")).mode & 0o222 == 0)

@@ -298,6 +298,23 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 2, root: .library, .inMoved(folder: 910, into: 662, name: 91, .moveFolderIn, pick: 59)),
                 .sync(machine: 2),
             ])
+        keep(
+            "a private copy that its user goes on with is not replaced by the next one", seed: 190_431,
+            [
+                .userDuring(machine: 1, afterCalls: 46, root: .shared, .fileToFolder(file: 610)),
+                .user(machine: 6, root: .shared, .writeDeep(folder: 879, name: 222, bytes: 23)),
+                .syncBetween(machine: 6, publications: 3, other: 3),
+                .sync(machine: 3),
+                .sync(machine: 1),
+                .sync(machine: 1),
+                .user(machine: 3, root: .shared, .write(folder: 395, name: 583, bytes: 138)),
+                .sync(machine: 2),
+                .syncBetween(machine: 1, publications: 0, other: 11),
+                .syncBetween(machine: 3, publications: 4, other: 4),
+                .user(machine: 3, root: .library, .write(folder: 555, name: 397, bytes: 190)),
+                .user(
+                    machine: 3, root: .shared, .inMoved(folder: 727, into: 791, name: 48, .overwrite, pick: 151)),
+            ])
         return all
     }()
 }

@@ -15,13 +15,17 @@ private let photo = RecordName(77)
     }
 
     private func move(
-        _ changes: [Change], existing: [Change] = [], from: UInt8, to: UInt8, by number: Int, counter: UInt64
+        _ changes: [Change], existing: [Change] = [], from: UInt8, to: UInt8, by number: Int, counter: UInt64,
+        fields: [FieldKey: Value] = [.parent: .null], leavesPast: Bool = false
     ) -> ZoneMove? {
-        planZoneMove(
-            of: changes, existing: existing, from: zone(from), to: zone(to), fields: [.parent: .null],
-            dots: (
-                Dot(replica: replica(number), counter: counter), Dot(replica: replica(number), counter: counter + 1)
-            ), timestamp: stamp(at: 50, by: number), author: account(UInt8(number)))
+        var last = counter - 1
+        return planZoneMove(
+            of: changes, existing: existing, from: zone(from), to: zone(to), fields: fields,
+            timestamp: stamp(at: 50, by: number), author: account(UInt8(number)), leavesPast: leavesPast
+        ) {
+            last += 1
+            return Dot(replica: replica(number), counter: last)
+        }
     }
 
     @Test func `values travel verbatim, and the record is in one zone at every instant`() {
@@ -38,6 +42,38 @@ private let photo = RecordName(77)
         #expect(homeZone(of: [zone(1): before, zone(2): arrived]) == zone(2))
         #expect(homeZone(of: [zone(1): left, zone(2): arrived]) == zone(2))
         #expect(homeZone(of: [zone(1): left]) == nil)
+    }
+
+    @Test func `what was overwritten stays behind when others read the new zone, and what is undecided goes along`() {
+        let old = [
+            write(1, 1, [.name: .text("secret.jpg"), .caption: .text("secret"), .origin: .bytes([1])]),
+            write(1, 2, [.caption: .text("another secret")], seen: [replica(1): 1]),
+            write(2, 1, [.name: .text("a.jpg")], seen: [replica(1): 2]),
+            write(1, 3, [.caption: .text("one")], seen: [replica(1): 2, replica(2): 1], at: 6),
+            write(2, 2, [.caption: .text("other")], seen: [replica(1): 2, replica(2): 1], at: 7),
+        ]
+        guard let moved = move(old, from: 1, to: 2, by: 1, counter: 4, leavesPast: true),
+            let before = RecordState(old), let arrived = RecordState(moved.arrival)
+        else {
+            Issue.record("no move")
+            return
+        }
+        #expect(!"\(moved.arrival)".contains("secret"))
+        for key in [FieldKey.name, .caption, .origin] {
+            #expect(arrived.fields[key]?.values == before.fields[key]?.values)
+        }
+        // All of it is known there, under whichever dot.
+        #expect(Set(moved.arrival.map(\.identity)).isSuperset(of: old.map(\.identity)))
+        #expect(
+            forwardedEdits(old: old, home: moved.arrival, zone: zone(2), leavesPast: true) {
+                Dot(replica: replica(3), counter: 1)
+            }.isEmpty)
+        // Another device, which knows less, moves it as well.
+        guard let other = move(Array(old.prefix(4)), from: 1, to: 2, by: 3, counter: 1, leavesPast: true),
+            let both = RecordState(moved.arrival + other.arrival)
+        else { return }
+        #expect(both.fields[.caption]?.values == before.fields[.caption]?.values)
+        #expect(both.fields[.name]?.values == before.fields[.name]?.values)
     }
 
     @Test func `there and back again, and the way in between counts`() {
@@ -84,12 +120,7 @@ private let photo = RecordName(77)
 
     @Test func `a deletion made without knowing of the move is forwarded, and takes no later edit`() {
         let old = [write(1, 1, [.caption: .text("a")])]
-        guard
-            let moved = planZoneMove(
-                of: old, from: zone(1), to: zone(2), fields: [:],
-                dots: (Dot(replica: replica(1), counter: 2), Dot(replica: replica(1), counter: 3)),
-                timestamp: stamp(at: 50), author: account(1))
-        else { return }
+        guard let moved = move(old, from: 1, to: 2, by: 1, counter: 2, fields: [:]) else { return }
         let deletion = Change(
             record: photo, type: .photo, dot: Dot(replica: replica(3), counter: 1), context: [replica(1): 1],
             timestamp: stamp(at: 8), author: account(3), action: .delete)
@@ -121,7 +152,18 @@ private let photo = RecordName(77)
     }
 
     private func problem(_ steps: [Step], seed: UInt64) -> String? {
-        var world = ZoneWorld(photo: photo)
+        let (all, problem) = outcome(steps, leavesPast: false)
+        let (present, other) = outcome(steps, leavesPast: true)
+        if let problem = problem ?? other { return problem }
+        for key in Set(all.keys).union(present.keys) where all[key] != present[key] {
+            return "\(key) shows \(present[key] ?? []), and with all its past \(all[key] ?? [])"
+        }
+        return nil
+    }
+
+    /// What the record's fields show in the end, the values written at once too; and what is wrong.
+    private func outcome(_ steps: [Step], leavesPast: Bool) -> (fields: [FieldKey: Set<Value>], problem: String?) {
+        var world = ZoneWorld(photo: photo, leavesPast: leavesPast)
         for step in steps {
             switch step.kind {
             case 0: world.synchronize(step.device)
@@ -137,9 +179,9 @@ private let photo = RecordName(77)
             }
         }
         let live = world.all.compactMapValues { RecordState($0) }.filter { $0.value.isLive }
-        guard live.count == 1, let home = live.first?.value else { return "\(live.count) homes" }
-        for key in world.edits.sorted() where home[key] == nil { return "\(key) is lost in \(live.keys)" }
-        return nil
+        guard live.count == 1, let home = live.first?.value else { return ([:], "\(live.count) homes") }
+        for key in world.edits.sorted() where home[key] == nil { return ([:], "\(key) is lost in \(live.keys)") }
+        return (home.fields.mapValues { Set($0.values.map(\.value)) }, nil)
     }
 }
 
@@ -148,13 +190,17 @@ private struct ZoneWorld {
     typealias Zones = [ZoneID: [Change]]
 
     let photo: RecordName
+    /// Whether all zones but the first are others' to read.
+    let leavesPast: Bool
     var all: Zones
     var known: [Int: Zones] = [:]
     var edits: Set<FieldKey> = []
     private var counters: [Int: UInt64] = [:]
+    private var editCounts: [Int: UInt64] = [:]
 
-    init(photo: RecordName) {
+    init(photo: RecordName, leavesPast: Bool) {
         self.photo = photo
+        self.leavesPast = leavesPast
         let birth = Change(
             record: photo, type: .photo, dot: Dot(replica: replica(9), counter: 1), timestamp: stamp(at: 1),
             author: account(1), action: .set([.caption: .text("birth"), .parent: .null]))
@@ -175,6 +221,8 @@ private struct ZoneWorld {
         known[device] = all
     }
 
+    private func isRead(_ target: ZoneID) -> Bool { leavesPast && target != zone(1) }
+
     private func home(_ device: Int) -> ZoneID? {
         homeZone(of: (known[device] ?? [:]).compactMapValues { RecordState($0) })
     }
@@ -184,19 +232,24 @@ private struct ZoneWorld {
             return
         }
         let dot = nextDot(device)
-        let key = FieldKey(rawValue: "e\(device).\(dot.counter)")
+        editCounts[device, default: 0] += 1
+        let number = editCounts[device, default: 0]
+        let key = FieldKey(rawValue: "e\(device).\(number)")
         edits.insert(key)
+        let caption = Value.text("\(device).\(number)")
         known[device]?[zone]?.append(
             Change(
                 record: photo, type: .photo, dot: dot, context: state.vector,
-                timestamp: stamp(at: dot.counter, by: device), author: account(1), action: .set([key: .boolean(true)])))
+                timestamp: stamp(at: number, by: device), author: account(1),
+                action: .set([key: .boolean(true), .caption: caption])))
     }
 
     mutating func move(_ device: Int, to target: ZoneID) {
         guard let from = home(device), from != target, let changes = known[device]?[from],
             let moved = planZoneMove(
                 of: changes, existing: known[device]?[target] ?? [], from: from, to: target, fields: [.parent: .null],
-                dots: (nextDot(device), nextDot(device)), timestamp: stamp(at: 9, by: device), author: account(1))
+                timestamp: stamp(at: 9, by: device), author: account(1), leavesPast: isRead(target),
+                nextDot: { nextDot(device) })
         else { return }
         known[device]?[target, default: []] += moved.arrival
         known[device]?[from, default: []].append(moved.mark)
@@ -207,7 +260,9 @@ private struct ZoneWorld {
         guard let home = home(device), let zones = known[device] else { return }
         for (other, changes) in zones.sorted(by: { $0.key < $1.key }) where other != home {
             let arrived = known[device]?[home] ?? []
-            let forwarded = forwardedEdits(old: changes, home: arrived, zone: home) { nextDot(device) }
+            let forwarded = forwardedEdits(old: changes, home: arrived, zone: home, leavesPast: isRead(home)) {
+                nextDot(device)
+            }
             known[device]?[home, default: []] += forwarded
             guard let state = RecordState(changes), state.isLive else { continue }
             let dot = nextDot(device)

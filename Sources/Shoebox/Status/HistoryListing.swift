@@ -79,7 +79,7 @@ extension TreeListing {
             }
             var result: [HistoryEntry] = []
             let former = try formerValues(of: stored, db)
-            for change in stored {
+            for change in stored where !isEmptyForward(change.change) {
                 if result.last?.token != change.token {
                     let row = try Row.fetchOne(
                         db, sql: "SELECT time, author FROM historyTransaction WHERE token = ?",
@@ -115,6 +115,9 @@ extension TreeListing {
         }
         return result
     }
+
+    /// Whether a change only says that something is known, as of what stayed behind in another zone.
+    private func isEmptyForward(_ change: Change) -> Bool { change.forwards != nil && change.action == .set([:]) }
 
     private func item(
         _ stored: StoredChange, former: [String: String], _ db: Database
