@@ -231,8 +231,11 @@ extension Engine {
             if scope.postponed.contains(id) { try markFilesDirty(in: id, scope, db) }
         case .move(_, _, let path), .unpark(_, let path):
             guard var row = try db.base(id), let name = path.last else { return }
-            // What the layout no longer shows was only put back where it was.
-            if let node { row.parent = node.parent }
+            // What the layout no longer shows, or what others have to leave first, was only put back where it was.
+            let isThere = try node.map { node in
+                try db.basePath(of: node.parent, top: [top(root)]).map { $0.appending(node.name) == path } ?? true
+            }
+            if let node, isThere == true { row.parent = node.parent }
             row.name = name
             row.isParked = false
             if let stamp { row.noteMoved(stamp) }

@@ -196,11 +196,11 @@ private struct MoveFollower {
     /// Brings a record that several zones know of together in one; false if there is nothing to be decided.
     private mutating func gatherHome(_ id: RecordID, type: RecordType) throws -> Bool {
         let candidates = try db.zonesOfMoves(of: id.name).filter(isWritable)
-        guard candidates.count > 1 else { return false }
+        guard candidates.count > 1 else { return try bringBack(id, type: type) }
         var changes: [ZoneID: [Change]] = [:]
         for zone in candidates { changes[zone] = try db.changes(of: id.name, in: zone) }
         let states = changes.compactMapValues { RecordState($0) }
-        guard var home = homeZone(of: states) else { return false }
+        guard var home = homeZone(of: states) else { return try bringBack(id, type: type) }
         var isDone = false
         for zone in candidates where zone != home && isMine(zone) {
             let old = changes[zone] ?? []
@@ -230,6 +230,23 @@ private struct MoveFollower {
             try forwardCompanions(of: id.name, from: zone, to: home)
         }
         return isDone || home != id.zone
+    }
+
+    /// Brings a record back that every zone says is in another one, and what belongs to it; false if it is no such one.
+    private mutating func bringBack(_ id: RecordID, type: RecordType) throws -> Bool {
+        var changes: [ZoneID: [Change]] = [:]
+        // One that was stopped says where its records went, too.
+        for zone in try db.zonesOfMoves(of: id.name) { changes[zone] = try db.changes(of: id.name, in: zone) }
+        guard let home = strandedHome(of: changes, privateZone: engine.privateZone), isMine(home), isWritable(home),
+            let state = RecordState(changes[home] ?? [])
+        else { return false }
+        try writer.write(
+            RecordID(zone: home, name: id.name), type: type, .set([:]), context: state.vector, isDerived: true,
+            timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
+        for row in try db.allCompanions(of: RecordID(zone: home, name: id.name)) where !row.isLive {
+            _ = try bringBack(row.id, type: row.type)
+        }
+        return true
     }
 
     /// The folder of the private zone that a record was moved to, out of a shared folder, by somebody who did not know

@@ -174,9 +174,12 @@ public struct RecordState: Hashable, Sendable {
     /// Whether a deletion covers all that was written: an edit that no deleter had seen revives the record whole.
     public var isDeleted: Bool { isCovered(by: marks.filter { $0.destination == nil }) }
 
+    /// The moves that nobody followed by a return.
+    public var openMoves: [Mark] { marks.filter { $0.destination != nil && !shownToWriters.contains($0.dot) } }
+
     /// The zone that this record lives in now, when a move covers all that was written here; the smallest of several.
     public var movedTo: ZoneID? {
-        let moves = marks.filter { $0.destination != nil && !shownToWriters.contains($0.dot) }
+        let moves = openMoves
         return isCovered(by: moves) ? moves.compactMap(\.destination).min() : nil
     }
 

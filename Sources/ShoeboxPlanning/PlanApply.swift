@@ -16,7 +16,8 @@ public import ShoeboxModel
 ///   - roots: the tops of the tree and their directories, which exist.
 ///   - scope: the records that may be touched; nil for all.
 ///   - parked: records of `base` whose files an unfinished plan has put aside. One that the layout no longer shows is
-///     put back at its old path if that is free, to be removed like any other by the next plan.
+///     put back at its old path if that is free, to be removed like any other by the next plan; so is a folder that
+///     is to go into something which is still in it.
 public func planApply(
     base: [BaseEntry], desired: Layout, roots: [RecordID: RelativePath], scope: Set<RecordID>? = nil,
     parked: Set<RecordID> = []
@@ -82,6 +83,7 @@ private struct ApplyPlanner {
     private var occupants: [Slot: RecordID] = [:]
     private var childCounts: [RecordID: Int] = [:]
     private var parked: Set<RecordID>
+    private var wasPutBack: Set<RecordID> = []
     private var waiting: [Need: [Task]] = [:]
     private var blockedBy: [Task: Need] = [:]
     private var ready: [Task] = []
@@ -119,8 +121,14 @@ private struct ApplyPlanner {
         removeFiles()
         ready = tasks().reversed()
         settle()
-        while let id = nextToPark() {
-            park(id)
+        while true {
+            if let id = nextToPark() {
+                park(id)
+            } else if let (id, slot) = nextToPutBack() {
+                putBack(id, in: slot)
+            } else {
+                break
+            }
             settle()
         }
         // A directory that is not empty just stays; anything else must not have been begun.
@@ -291,6 +299,27 @@ private struct ApplyPlanner {
             }
         }
         return candidates.min { ($0.rank, $0.id) < ($1.rank, $1.id) }?.id
+    }
+
+    /// A folder that was put aside before what is to leave it did, and its old place.
+    private func nextToPutBack() -> (RecordID, Slot)? {
+        for id in parked.sorted() where blockedBy[.move(id)] != nil && !wasPutBack.contains(id) {
+            guard childCounts[id, default: 0] > 0, let slot = target(of: .restore(id)), exists(slot.parent),
+                isAttached(slot.parent), occupants[slot] == nil
+            else { continue }
+            return (id, slot)
+        }
+        return nil
+    }
+
+    private mutating func putBack(_ id: RecordID, in slot: Slot) {
+        wasPutBack.insert(id)
+        parked.remove(id)
+        enter(id, slot)
+        operations.append(.unpark(id, to: path(of: id)))
+        wake(.present(id))
+        wake(.folderMoves)
+        ready.append(.move(id))
     }
 
     private func canPark(_ id: RecordID) -> Bool {

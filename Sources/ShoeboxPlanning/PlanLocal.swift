@@ -4,7 +4,7 @@ public import ShoeboxModel
 ///
 /// 1. A file's path that is still occupied by a file keeps its record: an edit; unless two or more records swapped
 ///    their files or bytes among their paths, which are moves, or the record's own file is elsewhere and that of another
-///    record has taken its place, as in a chain of renames.
+///    record has taken its place, as in a chain of renames, or a new one has; but what an editor put aside is no move.
 /// 2. A file that is gone from its path is where a file with the same inode and birth time is (without birth times: and
 ///    with equal bytes).
 /// 3. Else where the only file with equal bytes is; of several such records, the one of the same name. Empty files tell
@@ -256,7 +256,8 @@ private struct LocalPlanner {
     }
 
     /// For each record that made way for the file of another one, and whose own file is elsewhere, that file: `c` became
-    /// `d`, `b` became `c`, and `a` became `b`. What was put over a file that is nowhere else is an edit of that.
+    /// `d`, `b` became `c`, and `a` became `b`, or something new is `a`. What was put over a file that is nowhere else is an
+    /// edit of that, and so is what was written where an editor had put the file aside.
     private func chains(_ occupied: [Int: Int], besides swapped: [Int: Int]) -> [Int: Int] {
         let changed = occupied.filter { index, there in
             swapped[index] == nil && FileIdentity(local[there].stamp) != FileIdentity(base[index].stamp)
@@ -278,9 +279,13 @@ private struct LocalPlanner {
         let occupant = Dictionary(occupied.map { ($0.value, $0.key) }, uniquingKeysWith: min)
         var result: [Int: Int] = [:]
         for (start, there) in changed.sorted(by: { $0.key < $1.key }) where result[start] == nil {
-            guard let other = records[FileIdentity(local[there].stamp)], other != start,
-                isFile(local[there], of: base[other])
-            else { continue }
+            if let other = records[FileIdentity(local[there].stamp)] {
+                guard other != start, isFile(local[there], of: base[other]) else { continue }
+            } else {
+                guard let place = place(of: start), !isBackup(local[place].path, of: local[there].path) else {
+                    continue
+                }
+            }
             var chain: [Int: Int] = [:]
             var next: Int? = start
             while let index = next, chain[index] == nil, result[index] == nil {
@@ -292,6 +297,15 @@ private struct LocalPlanner {
             if next.map({ chain[$0] != nil || result[$0] != nil }) ?? true { result.merge(chain) { $1 } }
         }
         return result
+    }
+
+    /// Whether a path is one under which editors keep what a file was before: `a.jpg~`, `a.jpg_original`, `a (old).jpg`.
+    private func isBackup(_ path: RelativePath, of original: RelativePath) -> Bool {
+        guard path.parent == original.parent, let name = path.last, let former = original.last else { return false }
+        if name.bytes.contains(former.bytes) { return true }
+        let stem = name.stem.dropFirst(former.stem.count)
+        guard name.stem.starts(with: former.stem), let next = stem.first else { return false }
+        return !Unicode.Scalar(next).properties.isAlphabetic && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
     }
 
     /// Whether a file is the one of a record, whatever it holds; where birth times say nothing, with its bytes.

@@ -136,6 +136,37 @@ public func homeZone(of states: [ZoneID: RecordState]) -> ZoneID? {
     return candidates.min() ?? live.keys.min()
 }
 
+/// The zone that a record has to come back to since each zone says that it is in another one: two devices moved it, and
+/// only one of them knew that it had come back. Nil if it is live or was deleted, or may be where this device can't look.
+///
+/// - Parameters:
+///   - changes: all accepted changes of the record in each zone that it was ever in, as far as they are known.
+///   - privateZone: the one to prefer.
+public func strandedHome(of changes: [ZoneID: [Change]], privateZone: ZoneID?) -> ZoneID? {
+    let states = changes.compactMapValues { RecordState($0) }
+    guard
+        states.values.allSatisfy({ state in
+            !state.isLive && state.movedTo != nil
+                && state.openMoves.allSatisfy { $0.destination.map { states[$0] != nil } ?? false }
+        })
+    else { return nil }
+    var ends: Set<ZoneID> = []
+    var ways: Set<ZoneID> = []
+    for (zone, state) in states {
+        for mark in state.openMoves {
+            guard let destination = mark.destination, destination != zone else { continue }
+            ends.insert(destination)
+            // Who moved it back knew that it had come from there.
+            let isBack = changes[zone]?.contains {
+                $0.movedFrom == destination && $0.forwards == nil && mark.context.contains($0.dot)
+            }
+            if isBack == true { ways.insert(destination) }
+        }
+    }
+    let homes = ways.isEmpty ? ends : ways
+    return homes.first { $0 == privateZone } ?? homes.min()
+}
+
 extension [FieldKey: Value] {
     /// Of what a change wrote, what still makes a difference. Where a record lay is an id that tells nothing, and its
     /// origin has to stay with it.

@@ -315,6 +315,17 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(
                     machine: 3, root: .shared, .inMoved(folder: 727, into: 791, name: 48, .overwrite, pick: 151)),
             ])
+        for command in [SimulationStep.Command.remove(share: 12, file: 768), .stop(share: 12)] {
+            keep(
+                "what is back from a share is there though another device moved it into the share once more",
+                seed: 191_110,
+                [
+                    .user(machine: 1, root: .library, .writeDeep(folder: 591, name: 926, bytes: 126)),
+                    .syncBetween(machine: 1, publications: 5, other: 6),
+                    .command(machine: 1, root: .shared, .share(folder: 881)),
+                    .command(machine: 1, root: .library, command),
+                ])
+        }
         return all
     }()
 }

@@ -13,7 +13,7 @@ import Testing
         var description: String { "\(isLocal ? "local" : "remote") \(seed)" }
     }
 
-    @Test(arguments: 0..<400 as Range<UInt64>)
+    @Test(arguments: 0..<1000 as Range<UInt64>)
     func `disk and records become one and nothing is lost`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let script = (0..<24).map { _ in Step(isLocal: generator.chance(50), seed: generator.next()) }

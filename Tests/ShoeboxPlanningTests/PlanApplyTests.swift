@@ -72,6 +72,11 @@ import Testing
             "a parked thing that is gone comes back first", base: [entry(1, "a")], records: [], parked: [id(1)],
             ["unpark 1 a"]),
         Case(
+            "a directory that was put aside with what it is to go into comes back first",
+            base: [entry(1, "d/"), entry(2, "d/a/", in: id(1)), entry(3, "d/b", in: id(1))],
+            records: [folder(2, "d"), folder(1, in: id(2), "c"), file(3, in: id(1), "b")], parked: [id(1)],
+            ["unpark 1 d", "park 2 d/a", "park 1 d", "unpark 2 d", "unpark 1 d/c"]),
+        Case(
             "what lies in a parked directory waits for it",
             base: [entry(1, ".parked/"), entry(2, ".parked/a", in: id(1))],
             records: [folder(1, "d"), file(2, "b")], parked: [id(1)], ["unpark 1 d", "move 2 d/a b"]),

@@ -36,6 +36,22 @@ import Testing
             local: [found("a", inode: 50, content: 9), found("a_original", inode: 1, content: 1)],
             ["edit 1 9", "create 0 a_original in 0"]),
         Case(
+            "rule 1, a new file under the name of one that was moved elsewhere: a move, and a new one",
+            base: [entry(9, "d/"), entry(1, "a")],
+            local: [found("d/", inode: 9), found("a", inode: 50, content: 9), found("d/a", inode: 1, content: 1)],
+            listed: ["", "d"], ["place 1 d/a in 9", "create 0 a in 0"]),
+        Case(
+            "rule 1, a new file under the name of one that was renamed: a move, and a new one",
+            base: [entry(1, "1.jpg"), entry(2, "2.jpg")],
+            local: [
+                found("1.jpg", inode: 50, content: 9), found("12.jpg", inode: 2, content: 2),
+                found("2.jpg", inode: 1, content: 1),
+            ], ["place 2 12.jpg in 0", "place 1 2.jpg in 0", "create 0 1.jpg in 0"]),
+        Case(
+            "rule 1, what an editor put aside: the path keeps the record", base: [entry(1, "a.jpg")],
+            local: [found("a.jpg", inode: 50, content: 9), found("a (old).jpg", inode: 1, content: 1)],
+            ["edit 1 9", "create 0 a (old).jpg in 0"]),
+        Case(
             "rule 1, renamed over another: an edit of that, and one gone", base: two,
             local: [found("b", inode: 1, content: 1)], ["edit 2 1", "delete 1"]),
         Case(

@@ -224,7 +224,8 @@ struct World {
             guard parked.contains(id), disk.rename(Disk.park.appending(name("\(id.name.value)")), to) else {
                 return false
             }
-            let parent = layout.nodes[id]?.parent ?? base.first { $0.id == id }?.parent ?? top
+            let former = base.first { $0.id == id }?.parent ?? top
+            let parent = layout.nodes[id].map { parentIs($0.parent, to) ? $0.parent : former } ?? former
             parked.remove(id)
             update(id) { ($0.parent, $0.path) = (parent, to) }
             show(id)

@@ -144,7 +144,7 @@ private let photo = RecordName(77)
     func `moves among three zones with offline edits leave one home with every edit`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let steps = (0..<14).map { _ in
-            Step(device: 1 + generator.below(3), kind: generator.below(5), target: UInt8(1 + generator.below(3)))
+            Step(device: 1 + generator.below(3), kind: generator.below(6), target: UInt8(1 + generator.below(3)))
         }
         guard let problem = problem(steps, seed: seed) else { return }
         let script = shrink(steps) { self.problem($0, seed: seed) != nil }
@@ -168,6 +168,7 @@ private let photo = RecordName(77)
             switch step.kind {
             case 0: world.synchronize(step.device)
             case 1: world.move(step.device, to: zone(step.target))
+            case 2: world.move(step.device, to: zone(step.target), isDerived: true)
             default: world.edit(step.device)
             }
         }
@@ -244,11 +245,12 @@ private struct ZoneWorld {
                 action: .set([key: .boolean(true), .caption: caption])))
     }
 
-    mutating func move(_ device: Int, to target: ZoneID) {
+    mutating func move(_ device: Int, to target: ZoneID, isDerived: Bool = false) {
         guard let from = home(device), from != target, let changes = known[device]?[from],
             let moved = planZoneMove(
                 of: changes, existing: known[device]?[target] ?? [], from: from, to: target, fields: [.parent: .null],
-                timestamp: stamp(at: 9, by: device), author: account(1), leavesPast: isRead(target),
+                timestamp: stamp(at: 9, by: device), author: account(1),
+                isDerived: isDerived, leavesPast: isRead(target),
                 nextDot: { nextDot(device) })
         else { return }
         known[device]?[target, default: []] += moved.arrival
@@ -257,6 +259,13 @@ private struct ZoneWorld {
 
     /// What a device does for a record that is seen in several zones: forwards what is missing, and marks the others.
     mutating func tidy(_ device: Int) {
+        if let zones = known[device], let home = strandedHome(of: zones, privateZone: zone(1)) {
+            let back = Change(
+                record: photo, type: .photo, dot: nextDot(device),
+                context: RecordState(zones[home] ?? [])?.vector ?? [:],
+                timestamp: stamp(at: 9, by: device), author: account(1), action: .set([:]), isDerived: true)
+            known[device]?[home, default: []].append(back)
+        }
         guard let home = home(device), let zones = known[device] else { return }
         for (other, changes) in zones.sorted(by: { $0.key < $1.key }) where other != home {
             let arrived = known[device]?[home] ?? []
