@@ -132,7 +132,10 @@ extension Engine {
         let isStopped = signature?.isStopped ?? zone.control.isStopped
         let who = signature.map { label(of: $0.signer) } ?? zone.control.ownerLabel
         let when = signature.map { " at \(Self.minuteText($0.wallMilliseconds))" } ?? ""
-        let what = isStopped ? "was stopped by \(who)\(when)" : "is closed to you: \(who) removed you\(when)"
+        let what =
+            isStopped
+            ? "was stopped by \(who)\(when)"
+            : hasLeft(zone) ? "was left by you on another device" : "is closed to you: \(who) removed you\(when)"
         // What lies in the own library stays there.
         let keeps = zone.control.endPolicy == .keep || zone.row.root == .library
         // Said first, so that it is said even if the process dies while the files are put away.
@@ -145,6 +148,12 @@ extension Engine {
                 + " Ask \(who) if you need access. 'shoebox share leave \(id.description.prefix(12))' takes this message away."
         )
         do { try withdraw(zone, state: .ended, keepCopy: keeps) } catch is RequestError { return }
+    }
+
+    /// Whether another device of this account has said that the account leaves.
+    private func hasLeft(_ zone: ZoneInfo) -> Bool {
+        guard let generation = zone.control.participants[account]?.generation else { return false }
+        return (knownHeads[zone.id] ?? [:]).values.contains { $0.account == account && $0.content.left == generation }
     }
 
     /// A time to the minute, in UTC.

@@ -197,6 +197,7 @@ extension Engine {
     func removeFromShare(_ zone: ZoneInfo, _ paths: [PathReference]) throws -> Reply {
         guard let privateZone else { throw offlineError }
         try refuseIfShownElsewhere(zone)
+        var folders: Set<RecordID> = []
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             let placements = try placements(db)
@@ -211,6 +212,7 @@ extension Engine {
                 let parent =
                     row.parent.zone == privateZone
                     ? row.parent : RecordID(zone: privateZone, name: placement?.parent ?? .zoneRoot)
+                if parent != row.parent { folders.insert(parent) }
                 // The base goes on saying where the file lies, which may be in the share's folder: applying moves it out.
                 try moveTree(
                     row, to: parent, name: row.name, staysAt: row.parent, placements: placements, writer: &writer)
@@ -218,7 +220,16 @@ extension Engine {
             try writer.finish()
         }
         pushSoon()
-        return Reply(lines: ["\(paths.count) taken out of '\(zone.control.title)'; your files stay."])
+        let places = try store.read { db in
+            try folders.sorted().compactMap { try db.basePath(of: $0, top: [top(.library)]) }
+        }
+        let whither = places.map { "'\(display($0, .library))'" }.joined(separator: " and ")
+        return Reply(lines: [
+            "\(paths.count) taken out of '\(zone.control.title)'; "
+                + (places.isEmpty
+                    ? "your files stay."
+                    : "what lay in the share's folder goes to \(whither), and nothing of yours is deleted.")
+        ])
     }
 
     /// Brings everything of a zone back into the private zone, ids, values and history kept.

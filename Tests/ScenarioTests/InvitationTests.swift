@@ -375,4 +375,22 @@ struct PublicLinkTests {
         #expect(circle.sees(circle.bob))
         #expect(try circle.control(circle.alice).participants[circle.bob.identity.account]?.permission == .readWrite)
     }
+
+    @Test func `who leaves a share on one device is told on the other one that it was they who left`() throws {
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "aaa"], others: ["bob"])
+        let bob = village.replicas[1]
+        try bob.machine.library.write("Sea/s.jpg", "sss")
+        try #require(try village.settle())
+        let made = bob.request(
+            .shareCreate(paths: [bob.path("Sea")], title: "Sea", publicPermission: "none", isSealed: true))
+        #expect(bob.request(.invite(share: "Sea", accounts: ["alice"], permission: "readWrite")).code == 0)
+        #expect(alice.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        #expect(second.tree(.shared) == ["bob/Sea/s.jpg": "sss"])
+        #expect(alice.request(.leave(share: "Sea", keepCopy: false)).code == 0)
+        try #require(try village.settle())
+        #expect(second.tree(.shared).isEmpty)
+        let said = second.problems.filter { $0.code == "ended" }.map(\.message)
+        #expect(said.count == 1 && said[0].contains("was left by you on another device"), "\(said)")
+    }
 }
