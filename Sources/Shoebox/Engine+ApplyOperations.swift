@@ -155,9 +155,11 @@ extension Engine {
         }
         do {
             try store.write { db in
+                // Where it was before the first of a record's operations.
+                var left = unfollowed
                 for item in done {
                     let id = item.operation.record
-                    if unfollowed.contains(id) { try oweRemoval(ofSidecarOf: id, db) }
+                    if left.remove(id) != nil { try oweRemoval(ofSidecarOf: id, db) }
                     try noteDone(item.operation, stamp: item.stamp, root: root, scope: scope, db)
                 }
                 if isDurable, let last = intents.last { try db.clearIntents(of: root, upTo: last.rowID) }

@@ -119,9 +119,17 @@ extension Engine {
             let name = decodeHex(orphan.name).flatMap({ FileName(bytes: $0) })
         else { return true }
         guard try checkRoot(root) else { return false }
-        let folder = RecordID(zone: zone, name: parent)
         var present: BaseRow?
         let path = try store.read { db -> RelativePath? in
+            // The folder may have gone to another zone since.
+            let known = RecordID(zone: zone, name: parent)
+            let isShown = try known.isZoneRoot || db.base(known) != nil
+            let folder =
+                try isShown
+                ? known
+                : db.zonesOfMoves(of: parent).map { RecordID(zone: $0, name: parent) }.first {
+                    try db.base($0) != nil
+                } ?? known
             // By the sidecar's name: the photo that is gone may have lost its own to another one before.
             present = try SidecarName.photos(for: name).lazy.compactMap {
                 try db.base(named: $0, in: folder, root: root)

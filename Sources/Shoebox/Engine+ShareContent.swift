@@ -290,6 +290,8 @@ extension Engine {
             guard let home = homes[row.id] else { continue }
             var base = row
             base.id = home
+            // Another device may have brought it home; what lies beside it here is its sidecar all the same.
+            if home.zone != zone { try db.moveSidecar(from: row.id, to: home) }
             if row.id.isZoneRoot {
                 try noteStrayTagFiles(of: zone, in: homeFolder, db)
                 base.vector = try db.state(of: homeFolder)?.vector ?? [:]

@@ -57,7 +57,16 @@ struct LocalTaker {
     }
 
     /// What the base says of a record, or said before this transaction.
-    func row(_ id: RecordID) throws -> BaseRow? { try db.base(id) ?? former[id] }
+    func row(_ id: RecordID) throws -> BaseRow? {
+        if let row = try db.base(id) ?? former[id] { return row }
+        // Its folder took it to another zone, and then another file took its place.
+        guard let old = writer.carried.first(where: { $0.value == id })?.key, var row = former[old] else { return nil }
+        row.id = id
+        row.parent = present(row.parent)
+        row.twins = row.twins.map { $0.zone == old.zone ? RecordID(zone: id.zone, name: $0.name) : $0 }
+        if let last = try db.state(of: id)?.vector[engine.replica] { row.vector.formUnion([engine.replica: last]) }
+        return row
+    }
 
     /// The record as it is now: what went to another zone with its folder is changed there.
     private func present(_ id: RecordID) -> RecordID { writer.carried[id] ?? id }

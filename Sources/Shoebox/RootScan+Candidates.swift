@@ -18,6 +18,7 @@ extension RootScan {
         defer {
             pending = []
             candidateCount = 0
+            hasReplacedFiles = false
             replacedFolders = []
         }
         guard !pending.isEmpty else { return }
@@ -147,6 +148,7 @@ extension RootScan {
             } else {
                 troubled.insert(engine.display(path, root))
                 hold(path, in: &batch)
+                batch.unsettled.append((path, entry.stamp))
             }
         }
         for (path, result) in zip(settled, ContentHasher.hashAll(settled, files)) {
@@ -218,7 +220,8 @@ extension RootScan {
         let key = Engine.WatchedPath(root: root, path: path)
         let wall = Int64(clamping: engine.world.nowMilliseconds())
         let age = wall - entry.stamp.modifiedNanoseconds / 1_000_000
-        let known = engine.unsettled[key]
+        // What was noted here may be of another file, in whose place this one is now.
+        let known = engine.unsettled[key].flatMap { $0.stamp.isSameFile(as: entry.stamp) ? $0 : nil }
         let isOld = age > Int64(settle) && age < 315_360_000_000 * 10
         let isQuiet: Bool =
             if let known, known.stamp == entry.stamp { now >= known.since + settle } else {

@@ -37,12 +37,30 @@ extension RootScan {
                         continue
                     case .isNone: continue
                     }
-                    guard let changed = try addOrigin(row, to: &batch, outcome: &outcome), changed != path,
-                        batch.known.contains(path)
-                    else { continue }
-                    sources[path, default: []].insert(changed)
-                    try readOrigin(row, at: changed, to: &batch, outcome: &outcome)
+                    guard let changed = try addOrigin(row, to: &batch, outcome: &outcome), changed != path else {
+                        continue
+                    }
+                    if batch.known.contains(path) {
+                        sources[path, default: []].insert(changed)
+                        try readOrigin(row, at: changed, to: &batch, outcome: &outcome)
+                    } else if isMoved(row, to: path, from: changed, batch) {
+                        try readOrigin(row, at: changed, to: &batch, outcome: &outcome)
+                        if batch.held.contains(changed) {
+                            // Whatever stands there by now, it is not this one's.
+                            addBase(row, at: changed, to: &batch)
+                            batch.listed.insert(changed.parent)
+                        } else {
+                            sources[path, default: []].insert(changed)
+                        }
+                    }
                 }
+            }
+        }
+        // What stands in the place of a file that is elsewhere now, and can't be judged there yet, is no edit of that.
+        for entry in batch.base.values where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
+            guard let there = batch.local[entry.path], !there.stamp.isSameFile(as: entry.stamp) else { continue }
+            for file in batch.unsettled where file.stamp.isSameFile(as: entry.stamp) {
+                if !file.path.isBackup(of: entry.path) { sources[entry.path, default: []].insert(file.path) }
             }
         }
         try holdSwaps(sources, in: &batch, outcome: &outcome)
@@ -139,6 +157,17 @@ extension RootScan {
         }
         addBase(row, at: path, to: &batch)
         try add([entry], in: path.parent, to: &batch, outcome: &outcome)
+    }
+
+    /// Whether a file that has another name now was moved, and what stands under its former one is another; not so where
+    /// an editor put it aside.
+    private func isMoved(
+        _ row: BaseRow, to path: RelativePath, from former: RelativePath, _ batch: ScanBatch
+    ) -> Bool {
+        guard let entry = batch.local[path], entry.stamp.isSameFile(as: row.stamp), !path.isBackup(of: former) else {
+            return false
+        }
+        return row.stamp.birthNanoseconds != 0 || (entry.contentHash == row.contentHash && entry.stamp.size > 0)
     }
 
     /// Leaves files out of the plan that came from where something stands that can't be judged yet, and those that came

@@ -50,6 +50,8 @@ struct ScanBatch {
     var known: Set<RelativePath> = []
     /// Paths that are left out, as what stands there can't be judged yet.
     var held: Set<RelativePath> = []
+    /// Files that are left out since somebody may still be writing them.
+    var unsettled: [(path: RelativePath, stamp: FileStamp)] = []
 }
 
 /// One pass over a watched folder.
@@ -62,6 +64,8 @@ struct RootScan {
     let now: UInt64
     var pending: [Listing] = []
     var candidateCount = 0
+    /// Whether another file stands where the base has one.
+    var hasReplacedFiles = false
     /// Base rows that were not found, with the path they had.
     var gone: [RecordID: (row: BaseRow, path: RelativePath)] = [:]
     /// What was found elsewhere, or under another name.
@@ -97,7 +101,13 @@ struct RootScan {
     mutating func run(directories: Set<RelativePath>?, outcome: inout ScanOutcome) throws {
         var worklist: [ScanPlace] = []
         if let directories {
-            for path in directories { worklist.append(try nearestKnown(path, outcome: &outcome)) }
+            // What waits to be judged together with something else is looked at with it.
+            let oldest = engine.settings.foreignDeletionMilliseconds
+            let waiting = engine.displaced.filter { $0.key.root == root && now < $0.value + oldest }.map(
+                \.key.path.parent)
+            for path in directories.union(directories.isEmpty ? [] : waiting).sorted() {
+                worklist.append(try nearestKnown(path, outcome: &outcome))
+            }
         } else {
             isRecursive = true
             worklist = [ScanPlace(path: .root, id: engine.top(root), isDeep: true)]
@@ -105,9 +115,9 @@ struct RootScan {
         while !worklist.isEmpty {
             guard let found = try passQuiet(&worklist) else { continue }
             try examine(found, worklist: &worklist, outcome: &outcome)
-            if candidateCount >= engine.settings.takeMax, !worklist.contains(where: \.isMoved) {
-                try flush(outcome: &outcome)
-            }
+            // Where another file took the place of a known one, that may be in a directory that was not listed yet.
+            let takeMax = engine.settings.takeMax * (hasReplacedFiles ? 64 : 1)
+            if candidateCount >= takeMax, !worklist.contains(where: \.isMoved) { try flush(outcome: &outcome) }
         }
         try flush(outcome: &outcome)
         try takeDeletions(outcome: &outcome)
@@ -309,6 +319,7 @@ struct RootScan {
                 if let known {
                     listing.changed.append(known)
                     if known.kind == .folder { replacedFolders.append((known, path.appending(entry.name))) }
+                    if known.kind == .file, !entry.stamp.isSameFile(as: known.stamp) { hasReplacedFiles = true }
                 }
             case .symbolicLink, .other:
                 // What was known here is neither changed nor deleted: an album may have been moved to another disk.

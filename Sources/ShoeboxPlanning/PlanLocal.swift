@@ -282,7 +282,7 @@ private struct LocalPlanner {
             if let other = records[FileIdentity(local[there].stamp)] {
                 guard other != start, isFile(local[there], of: base[other]) else { continue }
             } else {
-                guard let place = place(of: start), !isBackup(local[place].path, of: local[there].path) else {
+                guard let place = place(of: start), !local[place].path.isBackup(of: local[there].path) else {
                     continue
                 }
             }
@@ -297,15 +297,6 @@ private struct LocalPlanner {
             if next.map({ chain[$0] != nil || result[$0] != nil }) ?? true { result.merge(chain) { $1 } }
         }
         return result
-    }
-
-    /// Whether a path is one under which editors keep what a file was before: `a.jpg~`, `a.jpg_original`, `a (old).jpg`.
-    private func isBackup(_ path: RelativePath, of original: RelativePath) -> Bool {
-        guard path.parent == original.parent, let name = path.last, let former = original.last else { return false }
-        if name.bytes.contains(former.bytes) { return true }
-        let stem = name.stem.dropFirst(former.stem.count)
-        guard name.stem.starts(with: former.stem), let next = stem.first else { return false }
-        return !Unicode.Scalar(next).properties.isAlphabetic && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
     }
 
     /// Whether a file is the one of a record, whatever it holds; where birth times say nothing, with its bytes.

@@ -37,7 +37,11 @@ public func planZoneMove(
     var arrival = changes.filter { $0.record == old.name && !$0.action.isMove && !known.contains($0.identity) }
     arrival.sort { $0.dot < $1.dot }
     if leavesPast, let state = RecordState(changes + existing) {
-        arrival = arrival.map { withoutPast($0, in: state, timestamp: timestamp, author: author, nextDot: nextDot) }
+        // Who renames it on the way overwrites the name that it had.
+        let renewed = isDerived ? [] : Set(fields.keys)
+        arrival = arrival.map { change in
+            withoutPast(change, renewed, in: state, timestamp: timestamp, author: author, nextDot: nextDot)
+        }
     }
     for index in arrival.indices { arrival[index].movedFrom = from }
     arrival.append(
@@ -58,14 +62,16 @@ public func planZoneMove(
 /// whoever sees both zones must not take it for an edit that has still to be brought, and nobody learns whose it was,
 /// nor when.
 /// - Parameters:
+///   - renewed: what the move itself writes anew.
 ///   - state: of the record, with all that is known of it.
 ///   - timestamp: when it is brought.
 ///   - author: who brings it.
 private func withoutPast(
-    _ change: Change, in state: RecordState, timestamp: HybridTimestamp, author: AccountID, nextDot: () -> Dot
+    _ change: Change, _ renewed: Set<FieldKey>, in state: RecordState, timestamp: HybridTimestamp, author: AccountID,
+    nextDot: () -> Dot
 ) -> Change {
     guard case .set(let fields) = change.action else { return change }
-    let kept = fields.present(of: change.identity, in: state)
+    let kept = fields.present(of: change.identity, in: state).filter { $0.key == .parent || !renewed.contains($0.key) }
     guard kept.count < fields.count else { return change }
     var rest = change
     rest.action = .set(kept)

@@ -80,7 +80,9 @@ import Testing
         }
     }
 
-    enum Way: CaseIterable { case folder, photo, added, moved, onSecond, again, fromShare }
+    enum Way: CaseIterable {
+        case folder, photo, added, moved, renamedIn, folderRenamedIn, onSecond, again, fromShare, fromShareRenamed
+    }
 
     @Test(arguments: Way.allCases)
     func `former names, captions and contents don't go into a share`(way: Way) throws {
@@ -99,6 +101,15 @@ import Testing
             try share(["Open"], alice, bob)
             try settle(village)
             try alice.machine.library.move("Trip/a.jpg", to: "Open/a.jpg")
+        case .renamedIn, .folderRenamedIn:
+            try alice.machine.library.write("Open/c.jpg", "ccc")
+            try alice.machine.library.write("The secret/d.jpg", "ddd")
+            try alice.machine.library.move("Trip/a.jpg", to: "Trip/a secret.jpg")
+            try settle(village)
+            try share(["Open"], alice, bob)
+            try settle(village)
+            if way == .folderRenamedIn { try alice.machine.library.move("The secret", to: "Open/Day") }
+            try alice.machine.library.move("Trip/a secret.jpg", to: "Open/a.jpg")
         case .again:
             try share(["Trip"], alice, bob)
             try settle(village)
@@ -107,7 +118,7 @@ import Testing
             #expect(alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "a new secret")).code == 0)
             #expect(alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "open")).code == 0)
             try share(["Trip"], alice, bob, title: "Lake")
-        case .fromShare:
+        case .fromShare, .fromShareRenamed:
             // Bob is not in the share that the photo comes from.
             #expect(
                 alice.request(
@@ -117,10 +128,12 @@ import Testing
             #expect(alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "a new secret")).code == 0)
             #expect(alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "open")).code == 0)
             try alice.machine.library.write("Open/c.jpg", "ccc")
+            let name = way == .fromShare ? "Trip/a.jpg" : "Trip/a secret.jpg"
+            if name != "Trip/a.jpg" { try alice.machine.library.move("Trip/a.jpg", to: name) }
             try settle(village)
             try share(["Open"], alice, bob)
             try settle(village)
-            try alice.machine.library.move("Trip/a.jpg", to: "Open/a.jpg")
+            try alice.machine.library.move(name, to: "Open/a.jpg")
         }
         try settle(village)
         try finish(village, alice, second, bob)

@@ -1,0 +1,424 @@
+import Foundation
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+@testable import Shoebox
+
+/// One person acts, on one device; everybody else only syncs, at any moment. So what everybody must show in the end is
+/// known exactly: what that person's own disk showed after the last act.
+struct ActorScript: CustomStringConvertible {
+    /// One thing that happens. Numbers are picks among what there is at that moment.
+    enum Step: Hashable, Sendable {
+        case moveFile(Int, into: Int)
+        case moveFolder(Int, into: Int)
+        case rename(Int, name: Int)
+        case renameFolder(Int, name: Int)
+        case swap(Int, Int)
+        case overwrite(Int)
+        /// Moves a file elsewhere and writes another one under its name.
+        case replaceMoved(Int, into: Int)
+        case write(into: Int)
+        case delete(Int)
+        case share(Int)
+        case stop(Int)
+        case takeOut(Int)
+        /// The actor's device looks at what changed, without the cloud folder.
+        case look
+        /// A machine syncs.
+        case sync(Int)
+        /// The actor's device syncs, and another one does just before one of its publications, or of its calls.
+        case syncBetween(publications: Int, Int)
+        case syncDuring(calls: Int, Int)
+        case pass
+    }
+
+    var seed: UInt64
+    var steps: [Step]
+    var description: String { "seed \(seed): \(steps)" }
+
+    init(seed: UInt64, steps: [Step]) { (self.seed, self.steps) = (seed, steps) }
+
+    /// A script that a seed decides.
+    init(seed: UInt64) {
+        self.seed = seed
+        var random = SeededGenerator(seed: seed, part: "actor")
+        func act() -> Step {
+            let (a, b) = (random.below(1_000), random.below(1_000))
+            return switch random.below(16) {
+            case 0, 1, 2: .moveFile(a, into: b)
+            case 3, 4, 5: .moveFolder(a, into: b)
+            case 6: .rename(a, name: b)
+            case 7: .renameFolder(a, name: b)
+            case 8: .swap(a, b)
+            case 9: .overwrite(a)
+            case 10: .replaceMoved(a, into: b)
+            case 11: .write(into: a)
+            case 12: .delete(a)
+            case 13: .share(a)
+            case 14: .takeOut(a)
+            default: .stop(a)
+            }
+        }
+        func meanwhile() -> Step {
+            switch random.below(8) {
+            case 0, 1: .look
+            case 2, 3: .sync(random.below(3))
+            case 4, 5: .syncBetween(publications: random.below(9), 1 + random.below(2))
+            case 6: .syncDuring(calls: random.below(150), 1 + random.below(2))
+            default: .pass
+            }
+        }
+        var steps: [Step] = []
+        for _ in 0..<(2 + random.below(5)) {
+            steps.append(act())
+            for _ in 0..<random.below(4) { steps.append(meanwhile()) }
+        }
+        self.steps = steps
+    }
+
+    /// What is wrong in the end; nil if nothing is.
+    ///
+    /// - Parameter narrates: whether what happens is printed.
+    func problem(narrates: Bool = false) -> String? {
+        SeededWrapping.run(seed: seed) { outcome(narrates: narrates) }
+    }
+
+    private func outcome(narrates: Bool) -> String? {
+        do {
+            let stage = try ActorStage(seed: seed)
+            if narrates { stage.narrate() }
+            for step in steps {
+                if narrates { print(step) }
+                try stage.perform(step)
+            }
+            if narrates { print("the end") }
+            return try stage.finish()
+        } catch { return "\(error)" }
+    }
+}
+
+/// The machines, and what the actor's disk shows by now.
+private final class ActorStage {
+    struct File: Hashable {
+        var content: String
+        var caption: String?
+    }
+
+    private let village: Village
+    private let machines: [Replica]
+    private var actor: Replica { machines[0] }
+    /// What the actor's user sees.
+    private var files: [RelativePath: File] = [:]
+    private var folders: Set<RelativePath> = []
+    /// The folder of each share that was not stopped, by title.
+    private var shares: [String: RelativePath] = [:]
+    private var links: [String: String] = [:]
+    private var count = 0
+    private var deleted: Set<String> = []
+    private var narrators: [EngineSimulationNarrator] = []
+
+    init(seed: UInt64) throws {
+        let paths = ["Trip/a.jpg", "Trip/b.jpg", "Trip/Sea/c.jpg", "Home/d.jpg", "Home/Old/e.jpg", "f.jpg"]
+        let contents = Dictionary(uniqueKeysWithValues: paths.map { ($0, "bytes of \($0)") })
+        let (village, alice, second) = try Village.twoDevices(contents, others: ["bob"])
+        self.village = village
+        machines = [alice, second, village.replicas[1]]
+        for path in paths {
+            let file = File(content: "bytes of \(path)", caption: "caption of \(path)")
+            files[try Self.path(path)] = file
+            try #require(alice.request(.caption(path: alice.path(path), text: file.caption ?? "")).code == 0)
+        }
+        for path in files.keys { noteFolders(of: path.parent) }
+        if seed % 2 == 0 { try share(try Self.path("Trip")) }
+        try acceptAll()
+        try #require(try village.settle())
+        for machine in machines { _ = extent(machine) }
+    }
+
+    private static func path(_ text: String) throws -> RelativePath { try #require(RelativePath(text)) }
+
+    private func noteFolders(of folder: RelativePath) {
+        var folder = folder
+        while !folder.isRoot {
+            folders.insert(folder)
+            folder = folder.parent
+        }
+    }
+
+    func narrate() {
+        for machine in machines {
+            machine.narrate = { print("    \(machine.machine.name): \($0)") }
+            let narrator = EngineSimulationNarrator(machine)
+            narrator.tell("at first")
+            narrators.append(narrator)
+        }
+    }
+
+    // MARK: Picks
+
+    private func file(_ pick: Int) -> RelativePath? {
+        files.isEmpty ? nil : files.keys.sorted()[pick % files.count]
+    }
+
+    private func folder(_ pick: Int) -> RelativePath? {
+        let there = entries
+        let present = folders.filter { there[$0]?.kind == .directory }
+        return present.isEmpty ? nil : present.sorted()[pick % present.count]
+    }
+
+    private var entries: [RelativePath: (kind: FileKind, stamp: FileStamp)] { actor.machine.library.entries() }
+
+    private func target(_ pick: Int) -> RelativePath { ([.root] + folders.sorted())[pick % (folders.count + 1)] }
+
+    private func isFree(_ path: RelativePath) -> Bool { files[path] == nil && !folders.contains(path) }
+
+    private func fresh() -> FileName {
+        count += 1
+        return FileName(safe: "new\(count).jpg")
+    }
+
+    /// The share that a file is in: the one whose folder is nearest.
+    private func share(of path: RelativePath) -> (title: String, folder: RelativePath)? {
+        shares.filter { path.isAtOrBelow($0.value) }.max { $0.value.names.count < $1.value.names.count }
+            .map { ($0.key, $0.value) }
+    }
+
+    // MARK: Acts
+
+    func perform(_ step: ActorScript.Step) throws {
+        let disk = actor.machine.library
+        switch step {
+        case .moveFile(let pick, let into):
+            guard let from = file(pick), let name = from.last else { return }
+            try move(from, to: target(into).appending(name))
+        case .rename(let pick, let name):
+            guard let from = file(pick) else { return }
+            try move(from, to: from.parent.appending(FileName(safe: "name\(name % 7).jpg")))
+        case .moveFolder(let pick, let into):
+            guard let from = folder(pick), let name = from.last else { return }
+            try moveFolder(from, to: target(into).appending(name))
+        case .renameFolder(let pick, let name):
+            guard let from = folder(pick) else { return }
+            try moveFolder(from, to: from.parent.appending(FileName(safe: "Folder\(name % 5)")))
+        case .swap(let one, let two):
+            guard let one = file(one), let two = file(two), one != two else { return }
+            let aside = try Self.path("aside.tmp")
+            try disk.move(one, to: aside)
+            try disk.move(two, to: one)
+            try disk.move(aside, to: two)
+            (files[one], files[two]) = (files[two], files[one])
+        case .overwrite(let pick):
+            guard let path = file(pick) else { return }
+            try write(path, saving: pick % 2 == 0 ? .inPlace : .replacing)
+            // A file with other bytes and another inode, moved before anybody looked, is another file.
+            if pick % 2 == 1 { try lookForAWhile() }
+        case .replaceMoved(let pick, let into):
+            guard let from = file(pick), let name = from.last, target(into) != from.parent else { return }
+            try move(from, to: target(into).appending(name))
+            if files[from] == nil { try write(from) }
+        case .write(let into): try write(target(into).appending(fresh()))
+        case .delete(let pick):
+            guard let path = file(pick) else { return }
+            // What was moved away and deleted before anybody looked was never moved.
+            try lookForAWhile()
+            try disk.delete(path)
+            if let file = files.removeValue(forKey: path) { deleted.insert(file.content) }
+        case .share(let pick): if let folder = folder(pick) { try share(folder) }
+        case .stop(let pick):
+            guard !shares.isEmpty else { return }
+            let title = shares.keys.sorted()[pick % shares.count]
+            if actor.request(.stop(share: title)).code == 0 { shares[title] = nil }
+        case .takeOut(let pick): try takeOut(pick)
+        case .look: _ = try actor.engine.round(extent(actor), reachesContainer: false)
+        case .sync(let number): try sync(number % 3)
+        case .syncBetween(let publications, let other):
+            let meanwhile = Meanwhile(stage: self, number: other % 3)
+            actor.machine.faults.run(before: "publish", after: publications) { meanwhile.run() }
+            try sync(0)
+        case .syncDuring(let calls, let other):
+            let meanwhile = Meanwhile(stage: self, number: other % 3)
+            let faults = actor.machine.faults
+            faults.run(at: faults.operationCount + calls) { meanwhile.run() }
+            try sync(0)
+        case .pass: village.world.clock.advance(milliseconds: 2_000)
+        }
+    }
+
+    private func lookForAWhile() throws {
+        for _ in 0..<3 {
+            _ = try actor.engine.round(extent(actor), reachesContainer: false)
+            village.world.clock.advance(milliseconds: 300)
+        }
+    }
+
+    private func move(_ from: RelativePath, to: RelativePath) throws {
+        guard isFree(to) else { return }
+        try actor.machine.library.move(from, to: to)
+        files[to] = files.removeValue(forKey: from)
+    }
+
+    private func moveFolder(_ from: RelativePath, to: RelativePath) throws {
+        guard isFree(to), !to.isAtOrBelow(from) else { return }
+        // The folder of a share can't be moved into another share.
+        guard !shares.values.contains(from) || share(of: to.parent) == nil else { return }
+        try actor.machine.library.move(from, to: to)
+        func now(_ path: RelativePath) -> RelativePath {
+            path.isAtOrBelow(from) ? moved(path, from: from, to: to) : path
+        }
+        files = Dictionary(uniqueKeysWithValues: files.map { (now($0.key), $0.value) })
+        folders = Set(folders.map(now))
+        shares = shares.mapValues(now)
+    }
+
+    private func write(_ path: RelativePath, saving: SimulatedDisk.Saving = .inPlace) throws {
+        count += 1
+        let content = "bytes \(count) of the actor"
+        try actor.machine.library.write(path, bytes: Array(content.utf8), saving: saving)
+        if let old = files[path] { deleted.insert(old.content) }
+        files[path] = File(content: content, caption: files[path]?.caption)
+        noteFolders(of: path.parent)
+    }
+
+    private func share(_ folder: RelativePath) throws {
+        guard !shares.values.contains(folder) else { return }
+        count += 1
+        let title = "S\(count)"
+        let made = actor.request(
+            .shareCreate(
+                paths: [actor.path("\(folder)")], title: title, publicPermission: "none", isSealed: true))
+        guard made.code == 0 else { return }
+        shares[title] = folder
+        links[title] = made.values["link"]
+        try #require(actor.request(.invite(share: title, accounts: ["bob"], permission: "readWrite")).code == 0)
+    }
+
+    private func takeOut(_ pick: Int) throws {
+        guard let path = file(pick), let name = path.last, let (title, folder) = share(of: path),
+            share(of: folder.parent) == nil
+        else { return }
+        let to = folder.parent.appending(name)
+        guard isFree(to) else { return }
+        guard actor.request(.shareRemove(share: title, paths: [actor.path("\(path)")])).code == 0 else { return }
+        files[to] = files.removeValue(forKey: path)
+        // The engine moves it; until then the actor leaves it alone.
+        for _ in 0..<30 where entries[to] == nil {
+            _ = try actor.engine.round(extent(actor), reachesContainer: false)
+            village.world.clock.advance(milliseconds: 300)
+        }
+        guard entries[to] != nil else { throw ActorFailure("\(to) is not there") }
+    }
+
+    // MARK: Syncing
+
+    private func extent(_ replica: Replica) -> Engine.ScanExtent {
+        var isAll = false
+        var dirty: [RootKind: Set<RelativePath>] = [:]
+        for (root, disk) in [(RootKind.library, replica.machine.library), (.shared, replica.machine.shared)] {
+            if disk.takeOverflow() { isAll = true }
+            dirty[root] = disk.takeDirty()
+        }
+        return isAll ? .all : .directories(dirty)
+    }
+
+    func sync(_ number: Int) throws {
+        let replica = machines[number]
+        if !narrators.isEmpty { narrators[number].tell("before") }
+        try replica.round(extent(replica))
+        if !narrators.isEmpty { narrators[number].tell("after") }
+        village.world.clock.advance(milliseconds: 300)
+    }
+
+    private func acceptAll() throws {
+        let bob = machines[2]
+        for (title, link) in links.sorted(by: { $0.key < $1.key }) where shares[title] != nil {
+            let reply = bob.request(.accept(link: link))
+            guard reply.code == 0 else { throw ActorFailure("not accepted: \(reply)") }
+        }
+        links = [:]
+    }
+
+    // MARK: The end
+
+    func finish() throws -> String? {
+        for _ in 0..<12 { for number in 0..<3 { try sync(number) } }
+        try acceptAll()
+        var quiet = 0
+        for _ in 0..<60 where quiet < 5 {
+            let isDone = try machines.map { try $0.round(extent($0)) }.allSatisfy {
+                !$0.didSomething && $0.lookAgain == nil
+            }
+            village.world.clock.advance(milliseconds: 1_500)
+            quiet = isDone ? quiet + 1 : 0
+        }
+        guard quiet == 5, machines.allSatisfy(\.isQuiet) else { return "never at rest" }
+        for machine in machines where try machine.round(.all).didSomething {
+            return "\(machine.machine.name) had missed something"
+        }
+        return firstDifference()
+    }
+
+    private func firstDifference() -> String? {
+        let all = Dictionary(uniqueKeysWithValues: files.map { ("\($0.key)", $0.value) })
+        for machine in machines.prefix(2) {
+            if let difference = difference(machine, .library, all) { return difference }
+        }
+        var theirs: [String: File] = [:]
+        for (path, file) in files {
+            guard let (title, folder) = share(of: path) else { continue }
+            let place = moved(path, from: folder, to: RelativePath([FileName(safe: "alice"), FileName(safe: title)]))
+            theirs["\(place)"] = file
+        }
+        if let difference = difference(machines[2], .shared, theirs) { return difference }
+        for machine in machines.prefix(2) {
+            let problems = machine.problems.filter { $0.code != "undone" }
+            if !problems.isEmpty { return "\(machine.machine.name) says \(problems.map(\.message))" }
+            for (path, bytes) in machine.machine.library.tree() where path.hasPrefix(".shoebox/trash") {
+                let text = String(decoding: bytes, as: UTF8.self)
+                if text.hasPrefix("bytes "), !deleted.contains(text),
+                    !all.values.contains(where: { $0.content == text })
+                {
+                    return "\(machine.machine.name) has '\(text)' in the trash"
+                }
+            }
+        }
+        return nil
+    }
+
+    private func difference(_ machine: Replica, _ root: RootKind, _ wanted: [String: File]) -> String? {
+        let tree = machine.tree(root)
+        if tree != wanted.mapValues(\.content) {
+            return
+                "\(machine.machine.name) shows \(tree.sorted { $0.key < $1.key }), and it should be \(wanted.mapValues(\.content).sorted { $0.key < $1.key })"
+        }
+        for (path, file) in wanted.sorted(by: { $0.key < $1.key }) {
+            let caption = machine.sidecar(path, root)?.fields.caption
+            if caption != file.caption {
+                return
+                    "\(machine.machine.name) shows \(path) with \(caption ?? "no caption"), and it should be \(file.caption ?? "none")"
+            }
+        }
+        return nil
+    }
+}
+
+/// Where a path is once a directory that it is at, or below, has moved.
+private func moved(_ path: RelativePath, from: RelativePath, to: RelativePath) -> RelativePath {
+    RelativePath(to.names + path.names.dropFirst(from.names.count))
+}
+
+private struct ActorFailure: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// Another machine's sync in the middle of the actor's, on the same thread.
+private struct Meanwhile: @unchecked Sendable {
+    let stage: ActorStage
+    let number: Int
+    func run() { try? stage.sync(number) }
+}
