@@ -214,8 +214,9 @@ private final class ActorStage {
             (files[one], files[two]) = (files[two], files[one])
         case .overwrite(let pick):
             guard let path = file(pick) else { return }
+            // A file with other bytes and another inode, moved just before or after that, is another file.
+            if pick % 2 == 1 { try lookForAWhile() }
             try write(path, saving: pick % 2 == 0 ? .inPlace : .replacing)
-            // A file with other bytes and another inode, moved before anybody looked, is another file.
             if pick % 2 == 1 { try lookForAWhile() }
         case .replaceMoved(let pick, let into):
             guard let from = file(pick), let name = from.last, target(into) != from.parent else { return }
