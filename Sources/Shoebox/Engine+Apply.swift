@@ -55,7 +55,8 @@ extension Engine {
             movedBesides = try movedRecords(in: scope, besides: dirty)
         }
         try adopt(&scope)
-        let blocked = try blockedRecords(scope.ids).union(awaitedMoves(of: dirty + movedBesides))
+        let passing = passingCollisions(in: scope)
+        let blocked = try blockedRecords(scope.ids).union(awaitedMoves(of: dirty + movedBesides)).union(passing)
         let (operations, waiting) = planApplyNamingWaiting(
             base: scope.base.values.compactMap { row in baseEntry(row, scope) }.sorted { $0.id < $1.id },
             desired: scope.layout, roots: [top(root): .root], scope: scope.ids.subtracting(blocked),
@@ -65,7 +66,8 @@ extension Engine {
         if !operations.isEmpty {
             failed.formUnion(try execute(operations, root: root, scope: scope, outcome: &outcome))
         }
-        outcome.derived += try writeDerivedNames(scope.layout.derivedNames, placements: scope.placements)
+        outcome.derived += try writeDerivedNames(
+            scope.layout.derivedNames.filter { !passing.contains($0.key) }, placements: scope.placements)
         let reunited = try settleBase(scope, failed: failed, root: root)
         let written = try writtenRows(operations, besides: dirty) + representatives(of: dirty, besides: reunited, scope)
         if root == .shared { try followPermissions(of: dirty, root: root) }

@@ -1,6 +1,17 @@
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
+import ShoeboxWorld
+
+/// What would have to give way to something else of its name.
+struct Collision {
+    /// The name that it would have.
+    var name: FileName
+    /// Since when.
+    var uptime: UInt64
+    /// Whether that has stood for long enough.
+    var isSettled: Bool
+}
 
 extension Engine {
     /// Gives every content that lost against another a record of its own, where this account may write; the same one on
@@ -42,6 +53,30 @@ extension Engine {
             try writer.finish()
             return writer.count
         }
+    }
+
+    /// What has to give way to something else of its name only since a moment, and stays where it is: the other one may
+    /// have changed places with it, and one half of that is still to be published.
+    func passingCollisions(in scope: ApplyScope) -> Set<RecordID> {
+        let now = world.uptimeMilliseconds()
+        for id in scope.layout.nodes.keys where scope.layout.derivedNames[id] == nil { colliding[id] = nil }
+        var passing: Set<RecordID> = []
+        for (id, name) in scope.layout.derivedNames where !id.isZoneRoot && scope.base[id]?.name != name {
+            var collision = colliding[id] ?? Collision(name: name, uptime: now, isSettled: false)
+            if collision.name != name { collision = Collision(name: name, uptime: now, isSettled: false) }
+            if now >= collision.uptime + settings.collisionMilliseconds { collision.isSettled = true }
+            if !collision.isSettled { passing.insert(id) }
+            colliding[id] = collision
+        }
+        return passing
+    }
+
+    /// When something that passed for a moment has to be looked at again (uptime).
+    func nextCollision() -> UInt64? {
+        let now = world.uptimeMilliseconds()
+        // One whose time has come was looked at by now, or is not there any more.
+        colliding = colliding.filter { $0.value.isSettled || now < $0.value.uptime + settings.collisionMilliseconds }
+        return colliding.values.filter { !$0.isSettled }.map { $0.uptime + settings.collisionMilliseconds }.min()
     }
 
     /// Writes the names that a layout gave to records whose own name was taken, where this account may write.

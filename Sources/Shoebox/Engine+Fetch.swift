@@ -321,8 +321,9 @@ extension Engine {
             let who = segments.first.map { label(of: $0.account) } ?? ""
             try report(
                 "refused", path: nil, zone: zone.id,
-                "\(refused) changes by \(who) in '\(zone.control.title)' are refused: they had no right to write them.",
-                "Nothing was changed by them. If that is a surprise, ask who has write access to the cloud folder.")
+                "\(refused) changes by \(who) in '\(zone.control.title)' do not count: \(who) may not make them, or not any more.",
+                "Nothing is to be done: nothing was changed by them, and who was in the middle of an edit when it ended keeps it as a private copy. If you expected none, ask who has write access to the cloud folder."
+            )
         }
         log("fetched \(count) changes of '\(zone.control.title)'")
         return count

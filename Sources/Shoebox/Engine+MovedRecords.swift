@@ -195,12 +195,16 @@ private struct MoveFollower {
 
     /// Brings a record that several zones know of together in one; false if there is nothing to be decided.
     private mutating func gatherHome(_ id: RecordID, type: RecordType) throws -> Bool {
-        let candidates = try db.zonesOfMoves(of: id.name).filter(isWritable)
+        let known = try db.zonesOfMoves(of: id.name)
+        let candidates = known.filter(isWritable)
         guard candidates.count > 1 else { return try bringBack(id, type: type) }
         var changes: [ZoneID: [Change]] = [:]
         for zone in candidates { changes[zone] = try db.changes(of: id.name, in: zone) }
         let states = changes.compactMapValues { RecordState($0) }
-        guard var home = homeZone(of: states) else { return try bringBack(id, type: type) }
+        let ended = try known.filter { !isWritable($0) }.compactMap {
+            try db.state(of: RecordID(zone: $0, name: id.name))
+        }
+        guard var home = homeZone(of: states, leaving: ended) else { return try bringBack(id, type: type) }
         var isDone = false
         for zone in candidates where zone != home && isMine(zone) {
             let old = changes[zone] ?? []
@@ -221,7 +225,8 @@ private struct MoveFollower {
             if try forward(old, to: RecordID(zone: home, name: id.name)) { isDone = true }
             if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
                 try writer.write(
-                    RecordID(zone: zone, name: id.name), type: type, .moved(to: home), context: now.vector)
+                    RecordID(zone: zone, name: id.name), type: type, .moved(to: home), context: now.vector,
+                    isDerived: true)
                 isDone = true
             }
             if let stale = placements.records[RecordID(zone: zone, name: id.name)] {
@@ -255,7 +260,7 @@ private struct MoveFollower {
     private func movedOut(
         _ state: RecordState, from zone: ZoneID, to home: ZoneID, arrived: Set<Dot>
     ) -> RecordID? {
-        guard zone == engine.privateZone, state.isLive, let winner = state.fields[.parent]?.winner,
+        guard zone == engine.privateZone, state.isLive, let winner = state.fields[.parent]?.winner, !winner.isDerived,
             placements.records[RecordID(zone: home, name: state.name)] == nil,
             engine.zones[home]?.row.kind == .share, !isCovered(winner.dot, state), !arrived.contains(winner.dot)
         else { return nil }
@@ -347,7 +352,8 @@ private struct MoveFollower {
                 try forward(old, to: RecordID(zone: home, name: row.id.name))
             }
             try writer.write(
-                row.id, type: row.type, .moved(to: home), context: try db.state(of: row.id)?.vector ?? state.vector)
+                row.id, type: row.type, .moved(to: home),
+                context: try db.state(of: row.id)?.vector ?? state.vector, isDerived: true)
         }
     }
 
@@ -445,7 +451,7 @@ private struct MoveFollower {
                 placement.id, type: .placement, .set(fields), context: try db.state(of: placement.id)?.vector ?? [:],
                 isDerived: true, timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
         }
-        try writer.write(id, type: .folder, .moved(to: zone), context: state.vector)
+        try writer.write(id, type: .folder, .moved(to: zone), context: state.vector, isDerived: true)
         return true
     }
 }

@@ -186,7 +186,8 @@ extension Engine {
                 target, type: state.type, .set(values), context: RecordState(existing)?.vector ?? [:],
                 movedFrom: id.zone)
             try moveCompanions(of: id, to: zone, writer: &writer)
-            try writer.write(id, type: state.type, .moved(to: zone), context: state.vector)
+            try writer.write(
+                id, type: state.type, .moved(to: zone), context: state.vector, isDerived: !isEdit)
             try db.moveSidecar(from: id, to: target)
             return (target, try db.state(of: target)?.vector ?? [:])
         }
@@ -228,7 +229,8 @@ extension Engine {
                 {
                     try setTag(title, on: target, isMember: true, writer: &writer)
                 }
-                try writer.write(row.id, type: row.type, .moved(to: zone), context: state.vector)
+                try writer.write(
+                    row.id, type: row.type, .moved(to: zone), context: state.vector, isDerived: true)
             } else if zones[zone]?.row.isMine == true {
                 try moveRecord(row.id, to: zone, parent: nil, name: nil, shown: [:], writer: &writer)
             } else if state.fields.values.allSatisfy({ $0.winner?.author == account }) {
@@ -238,7 +240,8 @@ extension Engine {
                 try writer.write(
                     there, type: row.type, .set(values), context: try db.state(of: there)?.vector ?? [:],
                     movedFrom: id.zone)
-                try writer.write(row.id, type: row.type, .moved(to: zone), context: state.vector)
+                try writer.write(
+                    row.id, type: row.type, .moved(to: zone), context: state.vector, isDerived: true)
             }
         }
     }

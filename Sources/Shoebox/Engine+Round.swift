@@ -55,6 +55,7 @@ extension Engine {
         if reachesContainer, outcome.derived > 0, !outcome.isContainerOffline { try exchange(&outcome, pushOnly: true) }
         for time in later.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         for time in restoreAfter.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
+        if let time = nextCollision() { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         return outcome
     }
 

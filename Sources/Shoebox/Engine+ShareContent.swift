@@ -197,6 +197,7 @@ extension Engine {
     func removeFromShare(_ zone: ZoneInfo, _ paths: [PathReference]) throws -> Reply {
         guard let privateZone else { throw offlineError }
         try refuseIfShownElsewhere(zone)
+        for path in paths { _ = try record(at: path) }
         var folders: Set<RecordID> = []
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")

@@ -44,6 +44,8 @@ public final class Engine {
     var replicasListed: [ZoneID: UInt64] = [:]
     /// When read-only files that were edited may be put back (uptime).
     var restoreAfter: [RecordID: UInt64] = [:]
+    /// What would have to give way to something else of its name, and since when (uptime).
+    var colliding: [RecordID: Collision] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
     /// When the contents of a zone were last offered again (uptime).

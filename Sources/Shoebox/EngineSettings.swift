@@ -41,6 +41,9 @@ public struct EngineSettings: Sendable {
     public var participantsMax: Int = 100
     /// How long a read-only file must be left alone before the original comes back.
     public var restoreMilliseconds: UInt64 = 10_000
+    /// How long two files must want one name before one of them gets another one: what changes places with something of
+    /// another zone is in both for as long as it takes to publish both.
+    public var collisionMilliseconds: UInt64 = 5_000
 
     /// How many records are brought into a watched folder in one batch; what a round needs of memory grows with it.
     public var applyMax: Int = 1_000

@@ -86,6 +86,8 @@ public struct RecordState: Hashable, Sendable {
         public var author: AccountID
         /// Where to, for a move; nil for a deletion.
         public var destination: ZoneID?
+        /// Whether the engine made it, not a person.
+        public var isDerived: Bool
     }
 
     /// The record.
@@ -142,7 +144,7 @@ public struct RecordState: Hashable, Sendable {
     private mutating func insertMark(_ change: Change, destination: ZoneID?) {
         let mark = Mark(
             dot: change.identity, context: change.context, timestamp: change.timestamp, author: change.author,
-            destination: destination)
+            destination: destination, isDerived: change.isDerived)
         if let same = marks.firstIndex(where: { $0.dot == mark.dot }) {
             guard marks[same] != mark, "\(mark)" < "\(marks[same])" else { return }
             marks.remove(at: same)

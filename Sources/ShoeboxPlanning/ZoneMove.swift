@@ -50,7 +50,7 @@ public func planZoneMove(
             action: .set(fields), isDerived: isDerived, movedFrom: from))
     let mark = Change(
         record: old.name, type: old.type, dot: nextDot(), context: old.vector, timestamp: timestamp, author: author,
-        action: .moved(to: to))
+        action: .moved(to: to), isDerived: isDerived)
     return ZoneMove(arrival: arrival, mark: mark)
 }
 
@@ -125,8 +125,13 @@ public func forwardedEdits(
 /// The zone that a record lives in, of all zones that have changes of it; nil when it is live in none.
 ///
 /// The zone that a move went to counts as soon as it is seen, before the mark in the old zone is. After two moves of
-/// one record, the smaller zone id stays; the record in the other zone is then to be moved there.
-public func homeZone(of states: [ZoneID: RecordState]) -> ZoneID? {
+/// one record that which a person meant stays, not one that only followed a folder or a share that was stopped; of two
+/// of a kind the one to the smaller zone id. The record in the other zone is then to be moved there.
+///
+/// - Parameters:
+///   - states: of the record, in each zone that it may live in.
+///   - ended: of the record, in zones that it can't live in any more, for where it went from there.
+public func homeZone(of states: [ZoneID: RecordState], leaving ended: [RecordState] = []) -> ZoneID? {
     let live = states.filter { $0.value.isLive }
     /// Whether the record left this zone for another that has it, and has not come back since.
     func isLeft(_ zone: ZoneID, _ state: RecordState) -> Bool {
@@ -139,7 +144,9 @@ public func homeZone(of states: [ZoneID: RecordState]) -> ZoneID? {
         }
     }
     let candidates = live.filter { !isLeft($0.key, $0.value) }.keys
-    return candidates.min() ?? live.keys.min()
+    let moves = (states.values + ended).flatMap(\.openMoves)
+    let meant = Set(moves.filter { !$0.isDerived }.compactMap(\.destination))
+    return candidates.filter(meant.contains).min() ?? candidates.min() ?? live.keys.min()
 }
 
 /// The zone that a record has to come back to since each zone says that it is in another one: two devices moved it, and

@@ -38,6 +38,7 @@ final class Replica {
         settings.settleMilliseconds = 100
         settings.deletionMilliseconds = 1_000
         settings.restoreMilliseconds = 1_000
+        settings.collisionMilliseconds = 1_000
         // So that every scenario goes through several batches.
         settings.applyMax = 4
         settings.takeMax = 3

@@ -287,6 +287,8 @@ private final class ActorStage {
 
     private func share(_ folder: RelativePath) throws {
         guard !shares.values.contains(folder) else { return }
+        // A share can't be moved into one; nobody knows yet that it was no share when it was moved.
+        if shares.values.contains(where: { $0.isAtOrBelow(folder) }) { try lookForAWhile() }
         count += 1
         let title = "S\(count)"
         let made = actor.request(

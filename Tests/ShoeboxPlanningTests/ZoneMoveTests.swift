@@ -16,12 +16,13 @@ private let photo = RecordName(77)
 
     private func move(
         _ changes: [Change], existing: [Change] = [], from: UInt8, to: UInt8, by number: Int, counter: UInt64,
-        fields: [FieldKey: Value] = [.parent: .null], leavesPast: Bool = false
+        fields: [FieldKey: Value] = [.parent: .null], isDerived: Bool = false, leavesPast: Bool = false
     ) -> ZoneMove? {
         var last = counter - 1
         return planZoneMove(
             of: changes, existing: existing, from: zone(from), to: zone(to), fields: fields,
-            timestamp: stamp(at: 50, by: number), author: account(UInt8(number)), leavesPast: leavesPast
+            timestamp: stamp(at: 50, by: number), author: account(UInt8(number)), isDerived: isDerived,
+            leavesPast: leavesPast
         ) {
             last += 1
             return Dot(replica: replica(number), counter: last)
@@ -74,6 +75,24 @@ private let photo = RecordName(77)
         else { return }
         #expect(both.fields[.caption]?.values == before.fields[.caption]?.values)
         #expect(both.fields[.name]?.values == before.fields[.name]?.values)
+    }
+
+    @Test func `of two moves at once the one that a person meant stays, and else that to the smaller zone`() {
+        let old = [write(1, 1, [.caption: .text("a")])]
+        for (isFirstDerived, isSecondDerived, home) in [
+            (true, false, UInt8(3)), (false, true, 2), (true, true, 2), (false, false, 2),
+        ] {
+            guard let first = move(old, from: 1, to: 2, by: 1, counter: 2, isDerived: isFirstDerived),
+                let second = move(old, from: 1, to: 3, by: 2, counter: 1, isDerived: isSecondDerived),
+                let left = RecordState(old + [first.mark, second.mark]),
+                let one = RecordState(first.arrival), let other = RecordState(second.arrival)
+            else {
+                Issue.record("no move")
+                return
+            }
+            #expect(homeZone(of: [zone(1): left, zone(2): one, zone(3): other]) == zone(home))
+            #expect(homeZone(of: [zone(2): one, zone(3): other], leaving: [left]) == zone(home))
+        }
     }
 
     @Test func `there and back again, and the way in between counts`() {

@@ -64,7 +64,7 @@ public struct RequestClient {
         // Files that were dropped a moment ago are taken first: they may be what the request is about.
         let start = LiveWorld.uptimeMilliseconds()
         while !dirty.isEmpty {
-            let outcome = try engine.round(.directories(dirty), reachesContainer: false)
+            let outcome = try engine.round(engine.extent(toTell: dirty), reachesContainer: false)
             let now = LiveWorld.uptimeMilliseconds()
             guard let again = outcome.lookAgain, again < now + 1_000, now < start + Self.settleMilliseconds else {
                 break
