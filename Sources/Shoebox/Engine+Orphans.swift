@@ -19,6 +19,8 @@ private struct Orphan: Codable {
     /// The directory, as it is known: it may have moved on.
     var parentZone: String
     var parent: String
+    /// Where the directory was then, names as bytes in hexadecimal.
+    var path: [String]?
     /// The sidecar's name, as bytes in hexadecimal.
     var name: String
     /// What it was when it was last read.
@@ -27,6 +29,10 @@ private struct Orphan: Codable {
     var inode: UInt64
     var birth: Int64
     var mode: UInt16
+
+    var directory: RelativePath? {
+        path.map { names in RelativePath(names.compactMap { decodeHex($0).flatMap { FileName(bytes: $0) } }) }
+    }
 
     var stamp: FileStamp {
         FileStamp(
@@ -57,7 +63,9 @@ extension Engine {
         of name: FileName, _ stamp: FileStamp, of id: RecordID, in folder: RecordID, _ root: RootKind, _ db: Database
     ) throws {
         let orphan = Orphan(
-            root: root.rawValue, parentZone: "\(folder.zone)", parent: "\(folder.name)", name: encodeHex(name.bytes),
+            root: root.rawValue, parentZone: "\(folder.zone)", parent: "\(folder.name)",
+            path: try db.basePath(of: folder, top: [top(root)])?.names.map { encodeHex($0.bytes) },
+            name: encodeHex(name.bytes),
             size: stamp.size, modified: stamp.modifiedNanoseconds, inode: stamp.inode, birth: stamp.birthNanoseconds,
             mode: stamp.mode)
         try db.setMetaText(
@@ -111,6 +119,25 @@ extension Engine {
         }
     }
 
+    /// The folder that an orphan lies in: the one that is where it lay, if it lies there still, else the one that it lay in,
+    /// wherever that is by now.
+    private func folder(
+        of orphan: Orphan, named name: FileName, _ known: RecordID, _ root: RootKind, _ db: Database
+    ) throws -> RecordID {
+        // Another record may stand for the same directory since.
+        if let directory = orphan.directory, let entry = try? files(root).entry(at: directory.appending(name)),
+            entry.stamp.isUnchanged(from: orphan.stamp),
+            let there = try db.base(at: directory, root: root, top: top(root))
+        {
+            return there
+        }
+        guard try !known.isZoneRoot, try db.base(known) == nil else { return known }
+        // It may have gone to another zone.
+        return try db.zonesOfMoves(of: known.name).map { RecordID(zone: $0, name: known.name) }.first {
+            try db.base($0) != nil
+        } ?? known
+    }
+
     /// False if it is to be tried again. Adds the photo that stands beside what was removed.
     private func remove(
         _ orphan: Orphan, of record: RecordName?, _ root: RootKind, _ besides: inout Set<RecordID>
@@ -121,15 +148,7 @@ extension Engine {
         guard try checkRoot(root) else { return false }
         var present: BaseRow?
         let path = try store.read { db -> RelativePath? in
-            // The folder may have gone to another zone since.
-            let known = RecordID(zone: zone, name: parent)
-            let isShown = try known.isZoneRoot || db.base(known) != nil
-            let folder =
-                try isShown
-                ? known
-                : db.zonesOfMoves(of: parent).map { RecordID(zone: $0, name: parent) }.first {
-                    try db.base($0) != nil
-                } ?? known
+            let folder = try folder(of: orphan, named: name, RecordID(zone: zone, name: parent), root, db)
             // By the sidecar's name: the photo that is gone may have lost its own to another one before.
             present = try SidecarName.photos(for: name).lazy.compactMap {
                 try db.base(named: $0, in: folder, root: root)

@@ -12,6 +12,16 @@ import Testing
 /// One person acts, on one device; everybody else only syncs, at any moment. So what everybody must show in the end is
 /// known exactly: what that person's own disk showed after the last act.
 struct ActorScript: CustomStringConvertible {
+    /// Who acts, and what happens to the processes.
+    enum Kind: String, CaseIterable, Sendable {
+        /// The owner, in the library.
+        case owner
+        /// Somebody who takes part in a share, in that.
+        case participant
+        /// As the owner; processes are killed.
+        case killed
+    }
+
     /// One thing that happens. Numbers are picks among what there is at that moment.
     enum Step: Hashable, Sendable {
         case moveFile(Int, into: Int)
@@ -34,18 +44,21 @@ struct ActorScript: CustomStringConvertible {
         /// The actor's device syncs, and another one does just before one of its publications, or of its calls.
         case syncBetween(publications: Int, Int)
         case syncDuring(calls: Int, Int)
+        /// A machine syncs, and is killed at one of its calls.
+        case syncKilled(calls: Int, Int)
         case pass
     }
 
+    var kind: Kind
     var seed: UInt64
     var steps: [Step]
-    var description: String { "seed \(seed): \(steps)" }
+    var description: String { "\(kind) \(seed): \(steps)" }
 
-    init(seed: UInt64, steps: [Step]) { (self.seed, self.steps) = (seed, steps) }
+    init(_ kind: Kind, seed: UInt64, steps: [Step]) { (self.kind, self.seed, self.steps) = (kind, seed, steps) }
 
     /// A script that a seed decides.
-    init(seed: UInt64) {
-        self.seed = seed
+    init(_ kind: Kind, seed: UInt64) {
+        (self.kind, self.seed) = (kind, seed)
         var random = SeededGenerator(seed: seed, part: "actor")
         func act() -> Step {
             let (a, b) = (random.below(1_000), random.below(1_000))
@@ -65,7 +78,10 @@ struct ActorScript: CustomStringConvertible {
             }
         }
         func meanwhile() -> Step {
-            switch random.below(8) {
+            if kind == .killed, random.below(2) == 0 {
+                return .syncKilled(calls: random.below(random.below(2) == 0 ? 30 : 200), random.below(3))
+            }
+            return switch random.below(8) {
             case 0, 1: .look
             case 2, 3: .sync(random.below(3))
             case 4, 5: .syncBetween(publications: random.below(9), 1 + random.below(2))
@@ -90,7 +106,7 @@ struct ActorScript: CustomStringConvertible {
 
     private func outcome(narrates: Bool) -> String? {
         do {
-            let stage = try ActorStage(seed: seed)
+            let stage = try ActorStage(kind, seed: seed)
             if narrates { stage.narrate() }
             for step in steps {
                 if narrates { print(step) }
@@ -109,9 +125,19 @@ private final class ActorStage {
         var caption: String?
     }
 
+    private let kind: ActorScript.Kind
     private let village: Village
+    /// The actor's first.
     private let machines: [Replica]
     private var actor: Replica { machines[0] }
+    private var owners: [Replica] { machines.filter { $0.label == "alice" } }
+    private let bob: Replica
+    /// Where the actor acts: the whole library, or the folder of the one share.
+    private var root: RootKind { kind == .participant ? .shared : .library }
+    private var disk: SimulatedDisk { kind == .participant ? actor.machine.shared : actor.machine.library }
+    private let top: RelativePath
+    /// What of the owner's library the actor does not see, by path.
+    private var unseen: [String: File] = [:]
     /// What the actor's user sees.
     private var files: [RelativePath: File] = [:]
     private var folders: Set<RelativePath> = []
@@ -120,22 +146,36 @@ private final class ActorStage {
     private var links: [String: String] = [:]
     private var count = 0
     private var deleted: Set<String> = []
+    /// Machines whose process has not looked at anything yet.
+    private var restarted: Set<String> = []
     private var narrators: [EngineSimulationNarrator] = []
 
-    init(seed: UInt64) throws {
+    init(_ kind: ActorScript.Kind, seed: UInt64) throws {
         let paths = ["Trip/a.jpg", "Trip/b.jpg", "Trip/Sea/c.jpg", "Home/d.jpg", "Home/Old/e.jpg", "f.jpg"]
         let contents = Dictionary(uniqueKeysWithValues: paths.map { ($0, "bytes of \($0)") })
         let (village, alice, second) = try Village.twoDevices(contents, others: ["bob"])
+        self.kind = kind
         self.village = village
-        machines = [alice, second, village.replicas[1]]
+        bob = village.replicas[1]
+        machines = kind == .participant ? [bob, alice, second] : [alice, second, bob]
+        top = kind == .participant ? try Self.path("alice/S1") : .root
+        let shared = try Self.path("Trip")
         for path in paths {
             let file = File(content: "bytes of \(path)", caption: "caption of \(path)")
-            files[try Self.path(path)] = file
+            let own = try Self.path(path)
+            if kind != .participant {
+                files[own] = file
+            } else if own.isAtOrBelow(shared) {
+                files[moved(own, from: shared, to: top)] = file
+            } else {
+                unseen[path] = file
+            }
             try #require(alice.request(.caption(path: alice.path(path), text: file.caption ?? "")).code == 0)
         }
         for path in files.keys { noteFolders(of: path.parent) }
-        if seed % 2 == 0 { try share(try Self.path("Trip")) }
+        if kind == .participant || seed % 2 == 0 { try share(shared, by: alice) }
         try acceptAll()
+        if kind == .participant { shares = [:] }
         try #require(try village.settle())
         for machine in machines { _ = extent(machine) }
     }
@@ -144,7 +184,7 @@ private final class ActorStage {
 
     private func noteFolders(of folder: RelativePath) {
         var folder = folder
-        while !folder.isRoot {
+        while folder != top {
             folders.insert(folder)
             folder = folder.parent
         }
@@ -171,9 +211,9 @@ private final class ActorStage {
         return present.isEmpty ? nil : present.sorted()[pick % present.count]
     }
 
-    private var entries: [RelativePath: (kind: FileKind, stamp: FileStamp)] { actor.machine.library.entries() }
+    private var entries: [RelativePath: (kind: FileKind, stamp: FileStamp)] { disk.entries() }
 
-    private func target(_ pick: Int) -> RelativePath { ([.root] + folders.sorted())[pick % (folders.count + 1)] }
+    private func target(_ pick: Int) -> RelativePath { ([top] + folders.sorted())[pick % (folders.count + 1)] }
 
     private func isFree(_ path: RelativePath) -> Bool { files[path] == nil && !folders.contains(path) }
 
@@ -191,7 +231,6 @@ private final class ActorStage {
     // MARK: Acts
 
     func perform(_ step: ActorScript.Step) throws {
-        let disk = actor.machine.library
         switch step {
         case .moveFile(let pick, let into):
             guard let from = file(pick), let name = from.last else { return }
@@ -207,7 +246,7 @@ private final class ActorStage {
             try moveFolder(from, to: from.parent.appending(FileName(safe: "Folder\(name % 5)")))
         case .swap(let one, let two):
             guard let one = file(one), let two = file(two), one != two else { return }
-            let aside = try Self.path("aside.tmp")
+            let aside = top.appending(FileName(safe: "aside.tmp"))
             try disk.move(one, to: aside)
             try disk.move(two, to: one)
             try disk.move(aside, to: two)
@@ -229,7 +268,7 @@ private final class ActorStage {
             try lookForAWhile()
             try disk.delete(path)
             if let file = files.removeValue(forKey: path) { deleted.insert(file.content) }
-        case .share(let pick): if let folder = folder(pick) { try share(folder) }
+        case .share(let pick): if kind != .participant, let folder = folder(pick) { try share(folder, by: actor) }
         case .stop(let pick):
             guard !shares.isEmpty else { return }
             let title = shares.keys.sorted()[pick % shares.count]
@@ -246,6 +285,15 @@ private final class ActorStage {
             let faults = actor.machine.faults
             faults.run(at: faults.operationCount + calls) { meanwhile.run() }
             try sync(0)
+        case .syncKilled(let calls, let number):
+            let machine = machines[number % 3]
+            machine.machine.faults.set(.crash, after: calls)
+            do { try sync(number % 3) } catch {
+                guard machine.machine.faults.isCrashed else { throw error }
+            }
+            machine.machine.faults.clear()
+            if machine.machine.faults.isCrashed { try machine.restart() }
+            restarted.insert(machine.machine.name)
         case .pass: village.world.clock.advance(milliseconds: 2_000)
         }
     }
@@ -259,7 +307,7 @@ private final class ActorStage {
 
     private func move(_ from: RelativePath, to: RelativePath) throws {
         guard isFree(to) else { return }
-        try actor.machine.library.move(from, to: to)
+        try disk.move(from, to: to)
         files[to] = files.removeValue(forKey: from)
     }
 
@@ -267,7 +315,7 @@ private final class ActorStage {
         guard isFree(to), !to.isAtOrBelow(from) else { return }
         // The folder of a share can't be moved into another share.
         guard !shares.values.contains(from) || share(of: to.parent) == nil else { return }
-        try actor.machine.library.move(from, to: to)
+        try disk.move(from, to: to)
         func now(_ path: RelativePath) -> RelativePath {
             path.isAtOrBelow(from) ? moved(path, from: from, to: to) : path
         }
@@ -279,25 +327,25 @@ private final class ActorStage {
     private func write(_ path: RelativePath, saving: SimulatedDisk.Saving = .inPlace) throws {
         count += 1
         let content = "bytes \(count) of the actor"
-        try actor.machine.library.write(path, bytes: Array(content.utf8), saving: saving)
+        try disk.write(path, bytes: Array(content.utf8), saving: saving)
         if let old = files[path] { deleted.insert(old.content) }
         files[path] = File(content: content, caption: files[path]?.caption)
         noteFolders(of: path.parent)
     }
 
-    private func share(_ folder: RelativePath) throws {
+    private func share(_ folder: RelativePath, by owner: Replica) throws {
         guard !shares.values.contains(folder) else { return }
         // A share can't be moved into one; nobody knows yet that it was no share when it was moved.
         if shares.values.contains(where: { $0.isAtOrBelow(folder) }) { try lookForAWhile() }
         count += 1
         let title = "S\(count)"
-        let made = actor.request(
+        let made = owner.request(
             .shareCreate(
-                paths: [actor.path("\(folder)")], title: title, publicPermission: "none", isSealed: true))
+                paths: [owner.path("\(folder)")], title: title, publicPermission: "none", isSealed: true))
         guard made.code == 0 else { return }
         shares[title] = folder
         links[title] = made.values["link"]
-        try #require(actor.request(.invite(share: title, accounts: ["bob"], permission: "readWrite")).code == 0)
+        try #require(owner.request(.invite(share: title, accounts: ["bob"], permission: "readWrite")).code == 0)
     }
 
     private func takeOut(_ pick: Int) throws {
@@ -319,7 +367,8 @@ private final class ActorStage {
     // MARK: Syncing
 
     private func extent(_ replica: Replica) -> Engine.ScanExtent {
-        var isAll = false
+        // A process that was just started looks at everything.
+        var isAll = restarted.remove(replica.machine.name) != nil
         var dirty: [RootKind: Set<RelativePath>] = [:]
         for (root, disk) in [(RootKind.library, replica.machine.library), (.shared, replica.machine.shared)] {
             if disk.takeOverflow() { isAll = true }
@@ -337,7 +386,6 @@ private final class ActorStage {
     }
 
     private func acceptAll() throws {
-        let bob = machines[2]
         for (title, link) in links.sorted(by: { $0.key < $1.key }) where shares[title] != nil {
             let reply = bob.request(.accept(link: link))
             guard reply.code == 0 else { throw ActorFailure("not accepted: \(reply)") }
@@ -362,24 +410,32 @@ private final class ActorStage {
         for machine in machines where try machine.round(.all).didSomething {
             return "\(machine.machine.name) had missed something"
         }
-        return firstDifference()
+        return try firstDifference()
     }
 
-    private func firstDifference() -> String? {
-        let all = Dictionary(uniqueKeysWithValues: files.map { ("\($0.key)", $0.value) })
-        for machine in machines.prefix(2) {
-            if let difference = difference(machine, .library, all) { return difference }
-        }
+    private func firstDifference() throws -> String? {
+        var all = unseen
         var theirs: [String: File] = [:]
         for (path, file) in files {
+            if kind == .participant {
+                theirs["\(path)"] = file
+                all["\(moved(path, from: top, to: try Self.path("Trip")))"] = file
+                continue
+            }
+            all["\(path)"] = file
             guard let (title, folder) = share(of: path) else { continue }
             let place = moved(path, from: folder, to: RelativePath([FileName(safe: "alice"), FileName(safe: title)]))
             theirs["\(place)"] = file
         }
-        if let difference = difference(machines[2], .shared, theirs) { return difference }
-        for machine in machines.prefix(2) {
+        for machine in owners {
+            if let difference = difference(machine, .library, all) { return difference }
+        }
+        if let difference = difference(bob, .shared, theirs) { return difference }
+        for machine in kind == .participant ? machines : owners {
             let problems = machine.problems.filter { $0.code != "undone" }
             if !problems.isEmpty { return "\(machine.machine.name) says \(problems.map(\.message))" }
+        }
+        for machine in owners {
             for (path, bytes) in machine.machine.library.tree() where path.hasPrefix(".shoebox/trash") {
                 let text = String(decoding: bytes, as: UTF8.self)
                 if text.hasPrefix("bytes "), !deleted.contains(text),
