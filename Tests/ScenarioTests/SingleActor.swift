@@ -267,6 +267,8 @@ private final class ActorStage {
             // What was moved away and deleted before anybody looked was never moved.
             try lookForAWhile()
             try disk.delete(path)
+            // What takes its place before anybody looked was put over it, and is an edit of it.
+            try lookForAWhile()
             if let file = files.removeValue(forKey: path) { deleted.insert(file.content) }
         case .share(let pick): if kind != .participant, let folder = folder(pick) { try share(folder, by: actor) }
         case .stop(let pick):
@@ -299,9 +301,13 @@ private final class ActorStage {
     }
 
     private func lookForAWhile() throws {
-        for _ in 0..<3 {
-            _ = try actor.engine.round(extent(actor), reachesContainer: false)
-            village.world.clock.advance(milliseconds: 300)
+        var isOver = false
+        for _ in 0..<20 where !isOver {
+            let outcome = try actor.engine.round(extent(actor), reachesContainer: false)
+            isOver = outcome.lookAgain == nil
+            let now = actor.machine.world.uptimeMilliseconds()
+            let due = outcome.lookAgain ?? now
+            village.world.clock.advance(milliseconds: max(300, due > now ? due - now : 0))
         }
     }
 
