@@ -68,8 +68,9 @@ extension Engine {
             name: encodeHex(name.bytes),
             size: stamp.size, modified: stamp.modifiedNanoseconds, inode: stamp.inode, birth: stamp.birthNanoseconds,
             mode: stamp.mode)
+        // Each place by itself: a photo may go on from where it was said to be before anybody has looked.
         try db.setMetaText(
-            "\(orphanPrefix)\(id.zone).\(id.name).\(orphan.inode)",
+            "\(orphanPrefix)\(id.zone).\(id.name).\(orphan.inode).\(folder.name)",
             String(decoding: JSONEncoder().encode(orphan), as: UTF8.self))
     }
 

@@ -245,21 +245,32 @@ extension Engine {
                 of: zone, placement(of: zone.id, placements, db), writer: &writer)
             for row in try shownRows(of: zone, db) {
                 let placement = placements.records[row.id]
-                let parent: RecordID =
-                    if let placement {
+                let isHome = try hasPlaceAtHome(row.id, privateZone, db)
+                let parent: RecordID? =
+                    if isHome { nil } else if let placement {
                         RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot)
                     } else if let own =
                         row.parent
                     { RecordID(zone: privateZone, name: own) } else { homeFolder }
                 let shown = try db.state(of: row.id)?.vector ?? [:]
                 try moveRecord(
-                    row.id, to: privateZone, parent: parent, name: placement?.name, shown: shown, writer: &writer)
+                    row.id, to: privateZone, parent: parent, name: isHome ? nil : placement?.name, shown: shown,
+                    writer: &writer)
                 try removePlacement(placement, writer: &writer)
             }
             try rekeyBase(of: zone.id, to: homeFolder, db)
             try removePlacement(mountPlacement, writer: &writer)
             try writer.finish()
         }
+    }
+
+    /// Whether another device has brought a record home already, and nothing newer is known here of where it lies.
+    private func hasPlaceAtHome(_ id: RecordID, _ privateZone: ZoneID, _ db: Database) throws -> Bool {
+        let there = try db.changes(of: id.name, in: privateZone)
+        guard let home = RecordState(there), home.isLive,
+            let both = RecordState(there + (try db.changes(of: id.name, in: id.zone)))
+        else { return false }
+        return both.fields[.parent]?.winner?.dot == home.fields[.parent]?.winner?.dot
     }
 
     /// Says in the base tree that what the folder shows of a zone is what came home of it.
