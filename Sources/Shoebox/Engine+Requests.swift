@@ -127,27 +127,6 @@ extension Engine {
         return id
     }
 
-    /// The record that is shown at a path; nil if there is none, or if it is not clear yet which one it is.
-    private func shownRecord(at path: RelativePath, _ root: RootKind) throws -> RecordID? {
-        func row() throws -> BaseRow? {
-            try store.read { db in try db.base(at: path, root: root, top: top(root)).flatMap { try db.base($0) } }
-        }
-        if let known = try row(), known.kind == .folder || !isReplaced(known, at: path) { return known.id }
-        // What was dropped a moment ago is known only after a look.
-        switch try extent(toTell: [root: [path.parent]]) {
-        case .all: _ = try scan(root, author: "scan")
-        case .directories: _ = try scan(root, directories: [path.parent], author: "scan")
-        }
-        let key = WatchedPath(root: root, path: path)
-        return unsettled[key] == nil && displaced[key] == nil ? try row()?.id : nil
-    }
-
-    /// Whether another file lies where the base tree has this one.
-    private func isReplaced(_ row: BaseRow, at path: RelativePath) -> Bool {
-        guard let entry = try? files(row.root).entry(at: path) else { return false }
-        return entry.kind == .file && !entry.stamp.isSameFile(as: row.stamp)
-    }
-
     /// A photo that its user has just removed is not to be edited, and come back by that.
     private func refuseIfGone(_ reference: PathReference) throws {
         guard let path = reference.path, try checkRoot(reference.root), try files(reference.root).entry(at: path) == nil

@@ -41,26 +41,4 @@ extension Engine {
         if directories == nil { try noteIdentity(of: root) }
         return outcome
     }
-
-    /// What to look at so that all in some directories can be told: everything, where another file lies under the name of
-    /// a photo, which may be anywhere by now.
-    public func extent(toTell directories: [RootKind: Set<RelativePath>]) throws -> ScanExtent {
-        for (root, paths) in directories {
-            for path in paths where try hasReplacedFiles(in: path, root) { return .all }
-        }
-        return .directories(directories)
-    }
-
-    private func hasReplacedFiles(in directory: RelativePath, _ root: RootKind) throws -> Bool {
-        let shown = try store.read { db in
-            try db.base(at: directory, root: root, top: top(root)).map { try db.baseChildren(of: $0, root: root) } ?? []
-        }
-        let stamps = Dictionary(shown.filter { $0.kind == .file }.map { ($0.name, $0.stamp) }) { first, _ in first }
-        // What can't be listed is reported by the look itself.
-        let entries = (try? files(root).list(directory)) ?? []
-        return entries.contains { entry in
-            guard entry.kind == .file, let stamp = stamps[entry.name] else { return false }
-            return !entry.stamp.isSameFile(as: stamp)
-        }
-    }
 }

@@ -76,10 +76,18 @@ extension Engine {
         let link = try shareLink(zone)
         return Reply(
             lines: [
-                "Share '\(title)' made.", "id:   \(zone.id)", "link: \(link)",
+                "Share '\(title)' made of \(try described(paths, in: zone.id)).", "id:   \(zone.id)", "link: \(link)",
                 "Next: shoebox share invite '\(title)' ACCOUNT",
             ],
             values: ["id": zone.id.description, "link": link, "title": title])
+    }
+
+    /// What is in a new share, so that its owner sees whether it is what was meant.
+    private func described(_ paths: [PathReference], in zone: ZoneID) throws -> String {
+        let count = try store.read { db in try db.files(in: zone).count }
+        let names = paths.compactMap { reference in reference.path.map { "'\(display($0, reference.root))'" } }
+        let more = names.count > 3 ? " and \(names.count - 3) more" : ""
+        return names.prefix(3).joined(separator: ", ") + more + ", \(count) photo\(count == 1 ? "" : "s")"
     }
 
     /// Stores a new zone and moves what it was made for into it; returns how many changes that were.

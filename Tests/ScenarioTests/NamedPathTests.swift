@@ -86,4 +86,47 @@ import Testing
         try #require(try village.settle())
         #expect(alice.tree(.library) == ["Trip/b.jpg": "bbb", "Home/c.jpg": "ccc"])
     }
+
+    enum Exchange: CaseIterable { case swap, newFolder, inside }
+
+    /// A private folder is moved away, and another one lies under its name, or the same with what it lies in.
+    private func exchange(_ way: Exchange, _ alice: Replica) throws {
+        let disk = alice.machine.library
+        switch way {
+        case .swap:
+            try disk.move("Year/Trip", to: "aside")
+            try disk.move("Home", to: "Year/Trip")
+            try disk.move("aside", to: "Home")
+        case .newFolder:
+            try disk.move("Year/Trip", to: "Private")
+            try disk.write("Year/Trip/c.jpg", "ccc")
+        case .inside:
+            try disk.move("Year", to: "Private")
+            try disk.move("Home", to: "Year/Trip")
+        }
+    }
+
+    @Test(arguments: Exchange.allCases, [0, 5_000] as [UInt64])
+    func `a folder that is shared is the one that lies under the path, and not the private one that lay there`(
+        way: Exchange, waiting: UInt64
+    ) throws {
+        let (village, alice, _) = try Village.twoDevices(
+            ["Year/Trip/secret.jpg": "secret", "Home/c.jpg": "ccc"], others: ["bob"])
+        let bob = try #require(village.replicas.first { $0.label == "bob" })
+        try exchange(way, alice)
+        village.world.clock.advance(milliseconds: waiting)
+        let made = try insist(
+            .shareCreate(paths: [alice.path("Year/Trip")], title: "Trip", publicPermission: "none", isSealed: true),
+            alice,
+            village)
+        #expect(made.code == 0, "\(made)")
+        #expect(alice.request(.invite(share: "Trip", accounts: ["bob"], permission: "readWrite")).code == 0)
+        #expect(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        #expect(bob.tree(.shared) == ["alice/Trip/c.jpg": "ccc"])
+        #expect(alice.tree(.library)["Year/Trip/c.jpg"] == "ccc")
+        #expect(!bob.machine.shared.tree().values.contains { String(decoding: $0, as: UTF8.self) == "secret" })
+        let told = try bob.store.read { db in try db.history(after: 0, limit: .max).map { "\($0.change)" } }
+        #expect(!told.contains { $0.contains("secret") })
+    }
 }

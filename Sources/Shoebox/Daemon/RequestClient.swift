@@ -56,15 +56,10 @@ public struct RequestClient {
     private func runHere(_ request: Request, id: Int64) throws -> Reply {
         let engine = try installation.makeEngine(store)
         let activity = Activity(installation.state, isDaemon: false)
-        var dirty: [RootKind: Set<RelativePath>] = [:]
-        for reference in request.paths {
-            guard let path = reference.path else { continue }
-            dirty[reference.root, default: []].insert(path.parent)
-        }
         // Files that were dropped a moment ago are taken first: they may be what the request is about.
         let start = LiveWorld.uptimeMilliseconds()
-        while !dirty.isEmpty {
-            let outcome = try engine.round(engine.extent(toTell: dirty), reachesContainer: false)
+        while !request.paths.isEmpty {
+            let outcome = try engine.round(engine.extent(toTell: request.paths), reachesContainer: false)
             let now = LiveWorld.uptimeMilliseconds()
             guard let again = outcome.lookAgain, again < now + 1_000, now < start + Self.settleMilliseconds else {
                 break

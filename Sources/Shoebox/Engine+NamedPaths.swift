@@ -1,0 +1,83 @@
+import ShoeboxLibrary
+public import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// A command means what lies under the path that it names now. Under the name of what was moved away another thing may lie,
+// and what was moved may be anywhere: that is looked for before the command is done.
+
+extension Engine {
+    /// What a process that watched nothing so far has to look at before it does something with what lies at some paths.
+    public func extent(toTell references: [PathReference]) throws -> ScanExtent {
+        var directories: [RootKind: Set<RelativePath>] = [:]
+        for reference in references {
+            guard let path = reference.path else { continue }
+            guard try isAsKnown(path, reference.root, withSiblings: true) else { return .all }
+            directories[reference.root, default: []].insert(path.parent)
+        }
+        return .directories(directories)
+    }
+
+    /// The record that is shown at a path; nil if there is none, or if it is not clear yet which one it is.
+    func shownRecord(at path: RelativePath, _ root: RootKind) throws -> RecordID? {
+        func shown() throws -> RecordID? {
+            try store.read { db in try db.base(at: path, root: root, top: top(root)) }
+        }
+        let isAsKnown = try isAsKnown(path, root)
+        if isAsKnown, let id = try shown() { return id }
+        // What was dropped a moment ago is known only after a look.
+        _ =
+            try isAsKnown
+            ? scan(root, directories: [path.parent], author: "scan") : scan(root, author: "scan")
+        let key = WatchedPath(root: root, path: path)
+        return unsettled[key] == nil && displaced[key] == nil ? try shown() : nil
+    }
+
+    /// Whether all that the base tree has at a path, on the way there and below it is there, and is the same thing. What is
+    /// new does not count.
+    ///
+    /// - Parameter withSiblings: whether that has to hold for what lies beside it, too.
+    private func isAsKnown(_ path: RelativePath, _ root: RootKind, withSiblings: Bool = false) throws -> Bool {
+        try store.read { db in
+            var row = try db.base(top(root))
+            var parent = top(root)
+            var way = RelativePath.root
+            for name in path.names {
+                if withSiblings, way == path.parent {
+                    guard try isAsKnown(childrenOf: parent, at: way, root, db, isDeep: false) else { return false }
+                }
+                way = way.appending(name)
+                row = try db.base(named: name, in: parent, root: root)
+                guard let row else { return true }
+                guard isThere(row, try? files(root).entry(at: way)) else { return false }
+                parent = row.id
+            }
+            guard row?.kind == .folder else { return true }
+            return try isAsKnown(childrenOf: parent, at: path, root, db, isDeep: true)
+        }
+    }
+
+    private func isAsKnown(
+        childrenOf folder: RecordID, at path: RelativePath, _ root: RootKind, _ db: Database, isDeep: Bool
+    ) throws -> Bool {
+        // What can't be listed is reported by the look itself.
+        guard let entries = try? files(root).list(path) else { return true }
+        let byName = Dictionary(entries.map { ($0.name, $0) }) { first, _ in first }
+        for row in try db.baseChildren(of: folder, root: root) {
+            guard isThere(row, byName[row.name]) else { return false }
+            guard isDeep, row.kind == .folder else { continue }
+            guard try isAsKnown(childrenOf: row.id, at: path.appending(row.name), root, db, isDeep: true) else {
+                return false
+            }
+        }
+        return true
+    }
+
+    private func isThere(_ row: BaseRow, _ entry: DirectoryEntry?) -> Bool {
+        guard let entry, entry.kind == (row.kind == .folder ? .directory : .file) else { return false }
+        return entry.stamp.isSameFile(as: row.stamp)
+    }
+}
