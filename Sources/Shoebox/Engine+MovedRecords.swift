@@ -215,9 +215,12 @@ private struct MoveFollower {
             let arrived = Set((changes[home] ?? []).map(\.identity))
             if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
                 // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
+                let there = RecordID(zone: home, name: id.name)
                 try engine.moveRecord(
-                    RecordID(zone: home, name: id.name), to: zone, parent: folder, name: nil, shown: [:],
-                    writer: &writer)
+                    there, to: zone, parent: folder, name: nil, shown: [:], writer: &writer)
+                if engine.zones[home]?.row.root == engine.zones[zone]?.row.root {
+                    try db.rekeyBase(there, to: RecordID(zone: zone, name: id.name))
+                }
                 home = zone
                 isDone = true
                 continue

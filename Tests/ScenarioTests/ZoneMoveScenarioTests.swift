@@ -348,4 +348,25 @@ import Testing
         }
         #expect(second.tree(.library)[what] == nil)
     }
+
+    @Test func `each photo has its own caption where one takes another's name in a folder that is being shared`() throws {
+        let (village, alice, second, bob) = try village()
+        #expect(alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "of the first")).code == 0)
+        try settle(village, [alice, second])
+        try share(["Trip"], village, alice, bob)
+        let disk = second.machine.library
+        try disk.move("Trip/a.jpg", to: "Home/a.jpg")
+        try disk.delete("Trip/a.jpg.json")
+        try disk.write("Trip/a.jpg", "another")
+        try disk.write("Trip/a.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "of another"}"#)
+        try finish(village, alice, second)
+        for replica in [alice, second] {
+            #expect(replica.tree(.library)["Home/a.jpg"] == "aaa")
+            #expect(replica.tree(.library)["Trip/a.jpg"] == "another")
+            #expect(replica.sidecar("Trip/a.jpg", .library)?.fields.caption == "of another")
+            #expect(replica.sidecar("Home/a.jpg", .library)?.fields.caption == "of the first")
+            #expect(!replica.machine.library.tree().keys.contains { $0.contains("trash/") && $0.hasSuffix("-a.jpg") })
+        }
+        #expect(bob.sidecar("alice/Trip/a.jpg", .shared)?.fields.caption == "of another")
+    }
 }
