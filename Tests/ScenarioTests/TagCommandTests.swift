@@ -71,4 +71,27 @@ struct TagCommandTests {
             }
         }
     }
+
+    /// As an editor saves, by renaming over, and a script that moves photo and sidecar at once.
+    @Test func `a caption goes along with a photo that is saved and moved with its sidecar in one moment`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.drop("before", at: alice.library + "/Day/a.jpg")
+        try alice.must("sync")
+        try alice.must("caption", "library/Day/a.jpg", "at the lake")
+        try alice.must("sync")
+        let day = alice.library + "/Day"
+        try alice.drop("saved", at: day + "/a.new")
+        try FileManager.default.removeItem(atPath: day + "/a.jpg")
+        try FileManager.default.moveItem(atPath: day + "/a.new", toPath: day + "/b.jpg")
+        try FileManager.default.moveItem(atPath: day + "/a.jpg.json", toPath: day + "/b.jpg.json")
+        try alice.wait("the photo is taken") {
+            try alice.must("sync")
+            return alice.text(day + "/b.jpg.json")?.contains("\"rev\"") == true
+        }
+        try alice.must("sync")
+        #expect(alice.text(day + "/b.jpg") == "saved")
+        #expect(alice.text(day + "/b.jpg.json")?.contains("at the lake") == true)
+        #expect(alice.text(day + "/a.jpg") == nil && alice.text(day + "/a.jpg.json") == nil)
+    }
 }
