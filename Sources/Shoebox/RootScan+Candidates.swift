@@ -207,9 +207,17 @@ extension RootScan {
         return true
     }
 
-    /// Leaves what stands at a path out of the plan: it is neither changed nor gone.
+    /// Leaves what stands at a path out of the plan: it is neither changed nor gone, nor is what it may have been before.
     func hold(_ path: RelativePath, in batch: inout ScanBatch) {
-        for (id, entry) in batch.base where entry.path == path { batch.base[id] = nil }
+        let there = batch.local[path]
+        for (id, entry) in batch.base {
+            let isHere = entry.path == path
+            let isFromHere =
+                batch.local[entry.path] == nil
+                && (there?.stamp.isSameFile(as: entry.stamp) == true
+                    || entry.contentHash != nil && there?.contentHash == entry.contentHash)
+            if isHere || isFromHere { batch.base[id] = nil }
+        }
         batch.local[path] = nil
         batch.held.insert(path)
     }

@@ -349,7 +349,8 @@ import Testing
         #expect(second.tree(.library)[what] == nil)
     }
 
-    @Test func `each photo has its own caption where one takes another's name in a folder that is being shared`() throws {
+    @Test func `each photo has its own caption where one takes another's name in a folder that is being shared`() throws
+    {
         let (village, alice, second, bob) = try village()
         #expect(alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "of the first")).code == 0)
         try settle(village, [alice, second])
