@@ -46,7 +46,7 @@ extension Engine {
             dirty = try store.read { db in try before.map { try db.record($0.id) ?? $0 } }
         }
         outcome.derived += try deriveCopies(of: dirty)
-        try rekeyMoved(dirty)
+        try rekeyMoved(followed > 0 ? dirty + shownElsewhere(dirty) : dirty)
         var scope = try gather(root, dirty: dirty)
         // What lies in the same folders and moved to another zone, too, but comes with a later batch.
         var movedBesides = try movedRecords(in: scope, besides: dirty)
@@ -119,6 +119,19 @@ extension Engine {
             let zone = ZoneID(hex: parts[1])
             if let state = zone.flatMap({ zones[$0] })?.row.state, state == .left || state == .ended { continue }
             try clearProblem(parts[0], path: parts[2], zone: zone)
+        }
+    }
+
+    /// What the folder shows of records in zones that they were just found to have left.
+    private func shownElsewhere(_ rows: [RecordRow]) throws -> [RecordRow] {
+        try store.read { db in
+            try rows.filter { $0.isLive && $0.type.hasPlace }.flatMap { row in
+                try db.zonesOfMoves(of: row.id.name).compactMap { zone in
+                    let id = RecordID(zone: zone, name: row.id.name)
+                    guard zone != row.id.zone, try db.base(id) != nil else { return nil }
+                    return try db.record(id).flatMap { $0.isLive ? nil : $0 }
+                }
+            }
         }
     }
 

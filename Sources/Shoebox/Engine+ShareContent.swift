@@ -61,6 +61,7 @@ extension Engine {
         let (zone, file) = try publishZone(control)
         if let keys { try keepLink(keys, of: zone.id) }
         let gone = try gone(from: rows)
+        let photos = try store.read { db in try rows.reduce(0) { try $0 + fileCount(of: $1, besides: gone, db) } }
         // One transaction for the zone and all that moves there, so that no share without its photos ever shows.
         zones[zone.id] = zone
         let count: Int
@@ -76,18 +77,24 @@ extension Engine {
         let link = try shareLink(zone)
         return Reply(
             lines: [
-                "Share '\(title)' made of \(try described(paths, in: zone.id)).", "id:   \(zone.id)", "link: \(link)",
+                "Share '\(title)' made of \(described(paths, photos)).", "id:   \(zone.id)", "link: \(link)",
                 "Next: shoebox share invite '\(title)' ACCOUNT",
             ],
             values: ["id": zone.id.description, "link": link, "title": title])
     }
 
-    /// What is in a new share, so that its owner sees whether it is what was meant.
-    private func described(_ paths: [PathReference], in zone: ZoneID) throws -> String {
-        let count = try store.read { db in try db.files(in: zone).count }
+    /// What a new share is made of, so that its owner sees whether it is what was meant.
+    private func described(_ paths: [PathReference], _ photos: Int) -> String {
         let names = paths.compactMap { reference in reference.path.map { "'\(display($0, reference.root))'" } }
         let more = names.count > 3 ? " and \(names.count - 3) more" : ""
-        return names.prefix(3).joined(separator: ", ") + more + ", \(count) photo\(count == 1 ? "" : "s")"
+        return names.prefix(3).joined(separator: ", ") + more + ", \(photos) photo\(photos == 1 ? "" : "s")"
+    }
+
+    private func fileCount(of row: BaseRow, besides gone: Set<RecordID>, _ db: Database) throws -> Int {
+        guard row.kind == .folder else { return gone.contains(row.id) ? 0 : 1 }
+        return try db.baseChildren(of: row.id, root: row.root).reduce(0) {
+            try $0 + fileCount(of: $1, besides: gone, db)
+        }
     }
 
     /// Stores a new zone and moves what it was made for into it; returns how many changes that were.

@@ -370,4 +370,24 @@ import Testing
         }
         #expect(bob.sidecar("alice/Trip/a.jpg", .shared)?.fields.caption == "of another")
     }
+
+    @Test(arguments: [false, true])
+    func `a photo that is renamed while its share is found stopped is one photo`(isHalfSeen: Bool) throws {
+        let (village, alice, second, bob) = try village()
+        try share(["Trip"], village, alice, bob)
+        try settle(village, village.replicas)
+        #expect(alice.request(.stop(share: "Trip")).code == 0)
+        try settle(village, [alice])
+        // Renamed after its last look, so that it is not noticed before all has been fetched.
+        try second.machine.library.move("Trip/a.jpg", to: "Trip/a2.jpg")
+        if isHalfSeen {
+            try second.engine.reloadZones()
+            if let zone = second.engine.privateZone { _ = try second.engine.fetch(zone) }
+            for _ in 0..<3 { _ = try second.engine.apply(.library) }
+        }
+        _ = try second.engine.round(.directories([:]))
+        try settle(village, village.replicas)
+        #expect(second.tree(.library) == alice.tree(.library))
+        #expect(alice.tree(.library) == ["Trip/a2.jpg": "aaa", "Trip/b.jpg": "bbb", "Home/c.jpg": "ccc"])
+    }
 }
