@@ -61,7 +61,7 @@ extension Engine {
         let (zone, file) = try publishZone(control)
         if let keys { try keepLink(keys, of: zone.id) }
         let gone = try gone(from: rows)
-        let photos = try store.read { db in try rows.reduce(0) { try $0 + fileCount(of: $1, besides: gone, db) } }
+        let files = try store.read { db in try rows.reduce(0) { try $0 + fileCount(of: $1, besides: gone, db) } }
         // One transaction for the zone and all that moves there, so that no share without its photos ever shows.
         zones[zone.id] = zone
         let count: Int
@@ -77,17 +77,17 @@ extension Engine {
         let link = try shareLink(zone)
         return Reply(
             lines: [
-                "Share '\(title)' made of \(described(paths, photos)).", "id:   \(zone.id)", "link: \(link)",
+                "Share '\(title)' made of \(described(paths, files)).", "id:   \(zone.id)", "link: \(link)",
                 "Next: shoebox share invite '\(title)' ACCOUNT",
             ],
             values: ["id": zone.id.description, "link": link, "title": title])
     }
 
     /// What a new share is made of, so that its owner sees whether it is what was meant.
-    private func described(_ paths: [PathReference], _ photos: Int) -> String {
+    private func described(_ paths: [PathReference], _ files: Int) -> String {
         let names = paths.compactMap { reference in reference.path.map { "'\(display($0, reference.root))'" } }
         let more = names.count > 3 ? " and \(names.count - 3) more" : ""
-        return names.prefix(3).joined(separator: ", ") + more + ", \(photos) photo\(photos == 1 ? "" : "s")"
+        return names.prefix(3).joined(separator: ", ") + more + ", \(files) file\(files == 1 ? "" : "s")"
     }
 
     private func fileCount(of row: BaseRow, besides gone: Set<RecordID>, _ db: Database) throws -> Int {
