@@ -9,8 +9,6 @@ struct Collision {
     var name: FileName
     /// Since when.
     var uptime: UInt64
-    /// Whether that has stood for long enough.
-    var isSettled: Bool
 }
 
 extension Engine {
@@ -62,10 +60,9 @@ extension Engine {
         for id in scope.layout.nodes.keys where scope.layout.derivedNames[id] == nil { colliding[id] = nil }
         var passing: Set<RecordID> = []
         for (id, name) in scope.layout.derivedNames where !id.isZoneRoot && scope.base[id]?.name != name {
-            var collision = colliding[id] ?? Collision(name: name, uptime: now, isSettled: false)
-            if collision.name != name { collision = Collision(name: name, uptime: now, isSettled: false) }
-            if now >= collision.uptime + settings.collisionMilliseconds { collision.isSettled = true }
-            if !collision.isSettled { passing.insert(id) }
+            let known = colliding[id].flatMap { $0.name == name ? $0 : nil }
+            let collision = known ?? Collision(name: name, uptime: now)
+            if now < collision.uptime + settings.collisionMilliseconds { passing.insert(id) }
             colliding[id] = collision
         }
         return passing
@@ -74,9 +71,7 @@ extension Engine {
     /// When something that passed for a moment has to be looked at again (uptime).
     func nextCollision() -> UInt64? {
         let now = world.uptimeMilliseconds()
-        // One whose time has come was looked at by now, or is not there any more.
-        colliding = colliding.filter { $0.value.isSettled || now < $0.value.uptime + settings.collisionMilliseconds }
-        return colliding.values.filter { !$0.isSettled }.map { $0.uptime + settings.collisionMilliseconds }.min()
+        return colliding.values.map { $0.uptime + settings.collisionMilliseconds }.filter { now < $0 }.min()
     }
 
     /// Writes the names that a layout gave to records whose own name was taken, where this account may write.

@@ -15,8 +15,9 @@ extension Engine {
         var directories: [RootKind: Set<RelativePath>] = [:]
         for reference in references {
             guard let path = reference.path else { continue }
-            guard try isAsKnown(path, reference.root, withSiblings: true) else { return .all }
-            directories[reference.root, default: []].insert(path.parent)
+            // What lies beside many of one directory is looked at once.
+            let isFirst = directories[reference.root, default: []].insert(path.parent).inserted
+            guard try isAsKnown(path, reference.root, withSiblings: isFirst) else { return .all }
         }
         return .directories(directories)
     }

@@ -129,8 +129,9 @@ extension Engine {
 
     /// A photo that its user has just removed is not to be edited, and come back by that.
     private func refuseIfGone(_ reference: PathReference) throws {
-        guard let path = reference.path, try checkRoot(reference.root), try files(reference.root).entry(at: path) == nil
-        else { return }
+        guard let path = reference.path, try checkRoot(reference.root), files(reference.root).isAbsent(path) else {
+            return
+        }
         throw RequestError(
             ExitCode.notFound, "There is no photo '\(display(path, reference.root))' any more.",
             "If it should be there, 'shoebox restore' brings it back.")
