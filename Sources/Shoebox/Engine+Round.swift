@@ -97,6 +97,7 @@ extension Engine {
         let now = world.uptimeMilliseconds()
         for root in RootKind.allCases {
             let result: ScanOutcome
+            looks[root, default: 0] += 1
             switch extent {
             case .all:
                 later = later.filter { $0.key.root != root }

@@ -84,6 +84,8 @@ extension Engine {
             }
             // A sidecar whose photo is not here (any more) is left where it is.
             guard let row else { continue }
+            // Whose it is follows from what becomes of the photo.
+            guard !isUndecided(row, at: directory.appending(row.name)) else { continue }
             let shown = display(path, root)
             let bytes: [UInt8]
             do { bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax) } catch {
@@ -124,6 +126,14 @@ extension Engine {
             }
         }
         return count
+    }
+
+    /// Whether another file stands in the place of a known one, and it was not judged yet what that means; it will be soon.
+    private func isUndecided(_ row: BaseRow, at path: RelativePath) -> Bool {
+        let key = WatchedPath(root: row.root, path: path)
+        guard row.stamp.birthNanoseconds != 0, unsettled[key] != nil || displaced[key] != nil else { return false }
+        guard let entry = try? files(row.root).entry(at: path) else { return false }
+        return entry.kind == .file && !entry.stamp.isSameFile(as: row.stamp)
     }
 
     /// Sidecars that are gone from directories whose photos are still there are written anew: deleting one deletes

@@ -34,6 +34,10 @@ public final class Engine {
     var replaced: [RecordID: UInt64] = [:]
     /// Files that came from the place of another one that can't be judged yet, since when (uptime).
     var displaced: [WatchedPath: UInt64] = [:]
+    /// Records whose files were found in the other watched folder, and where.
+    var departed: [RecordID: WatchedPath] = [:]
+    /// How often a round has come to each watched folder.
+    var looks: [RootKind: Int] = [:]
     /// Deletions that were taken in the last minutes, by when (uptime) and how many.
     var recentDeletions: [RootKind: [(uptime: UInt64, count: Int)]] = [:]
     /// Watched folders whose deletions are being taken because a person has confirmed them.
@@ -151,6 +155,8 @@ public final class Engine {
     struct Unsettled {
         var stamp: FileStamp
         var since: UInt64
+        /// How often a round had come to the other watched folder by then.
+        var otherLooks: Int
     }
 
     /// An engine over an opened database; nothing is touched before the first round.

@@ -68,7 +68,7 @@ extension RootScan {
         batch.base[row.id] = BaseEntry(
             id: row.id, parent: row.parent, path: path, kind: row.kind, stamp: row.stamp,
             contentHash: row.contentHash, twins: row.twins)
-        if row.kind == .file { batch.known.insert(path) }
+        if row.kind == .file { batch.known[path] = row.id }
     }
 
     /// The folders on the way to a directory, so that the planner knows what lies in what; false if one of them can't be
@@ -138,12 +138,13 @@ extension RootScan {
         outcome: inout ScanOutcome
     ) throws {
         var settled: [RelativePath] = []
+        try noteArrivals(entries, in: directory)
         for entry in entries {
             let path = directory.appending(entry.name)
             if entry.kind != .file {
                 batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
                 try addFolderOrigins(of: entry, to: &batch, outcome: &outcome)
-            } else if try isSettled(entry, at: path, outcome: &outcome) {
+            } else if isSettled(entry, at: path, of: batch.known[path].flatMap { batch.base[$0] }, outcome: &outcome) {
                 settled.append(path)
             } else {
                 troubled.insert(engine.display(path, root))
@@ -222,26 +223,35 @@ extension RootScan {
         batch.held.insert(path)
     }
 
-    /// Whether a file has been left alone for long enough, and nobody has it open for writing.
-    private func isSettled(_ entry: DirectoryEntry, at path: RelativePath, outcome: inout ScanOutcome) throws -> Bool {
+    /// Whether a file has been left alone for long enough, and nobody has it open for writing; and, where it stands in the
+    /// place of another one, whether that one has been looked for.
+    private func isSettled(
+        _ entry: DirectoryEntry, at path: RelativePath, of record: BaseEntry?, outcome: inout ScanOutcome
+    ) -> Bool {
         let settle = engine.settings.settleMilliseconds
+        let otherLooks = engine.looks[root.other] ?? 0
         let key = Engine.WatchedPath(root: root, path: path)
         let wall = Int64(clamping: engine.world.nowMilliseconds())
         let age = wall - entry.stamp.modifiedNanoseconds / 1_000_000
         // What was noted here may be of another file, in whose place this one is now.
         let known = engine.unsettled[key].flatMap { $0.stamp.isSameFile(as: entry.stamp) ? $0 : nil }
         let isOld = age > Int64(settle) && age < 315_360_000_000 * 10
+        let isReplaced = record.map { mayHaveDeparted($0, with: entry) } ?? false
         let isQuiet: Bool =
-            if let known, known.stamp == entry.stamp { now >= known.since + settle } else {
+            if let known, known.stamp == entry.stamp {
+                now >= known.since + settle && (!isReplaced || known.otherLooks < otherLooks)
+            } else {
                 // Long untouched by its own account: nobody is in the middle of writing it.
-                known == nil && isOld
+                known == nil && isOld && !isReplaced
             }
-        if settle == 0 || (isQuiet && !files.hasWriter(path)) {
+        if isQuiet && !files.hasWriter(path) || settle == 0 && !isReplaced {
             // What is in no record is looked at each time: with a modification time to come, the wait would begin again.
             if isOld { engine.unsettled[key] = nil }
             return true
         }
-        if known?.stamp != entry.stamp || isQuiet { engine.unsettled[key] = .init(stamp: entry.stamp, since: now) }
+        if known?.stamp != entry.stamp || isQuiet {
+            engine.unsettled[key] = .init(stamp: entry.stamp, since: now, otherLooks: otherLooks)
+        }
         outcome.again(at: now + settle)
         engine.later[.init(root: root, path: path.parent)] = now + settle
         return false
@@ -259,7 +269,8 @@ extension RootScan {
         }
         let plan = planLocal(
             base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
-            listed: batch.listed, roots: [engine.top(root): .root])
+            listed: batch.listed, roots: [engine.top(root): .root], departed: departed(batch))
+        for case .delete(let id) in plan.changes { engine.departed[id] = nil }
         for case .place(let id, _, _, _, _) in plan.changes { placed.insert(id) }
         outcome.changes += try engine.take(
             plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)

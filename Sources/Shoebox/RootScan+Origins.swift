@@ -40,7 +40,7 @@ extension RootScan {
                     guard let changed = try addOrigin(row, to: &batch, outcome: &outcome), changed != path else {
                         continue
                     }
-                    if batch.known.contains(path) {
+                    if batch.known[path] != nil {
                         sources[path, default: []].insert(changed)
                         try readOrigin(row, at: changed, to: &batch, outcome: &outcome)
                     } else if isMoved(row, to: path, from: changed, batch) {

@@ -46,8 +46,8 @@ struct ScanBatch {
     var listed: Set<RelativePath> = []
     /// Files that were read, to look for where they come from.
     var hashed: [(path: RelativePath, stamp: FileStamp, hash: Digest32)] = []
-    /// Paths at which the base has a file.
-    var known: Set<RelativePath> = []
+    /// Paths at which the base has a file, and which one.
+    var known: [RelativePath: RecordID] = [:]
     /// Paths that are left out, as what stands there can't be judged yet.
     var held: Set<RelativePath> = []
     /// Files that are left out since somebody may still be writing them.

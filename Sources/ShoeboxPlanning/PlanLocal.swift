@@ -5,6 +5,7 @@ public import ShoeboxModel
 /// 1. A file's path that is still occupied by a file keeps its record: an edit; unless two or more records swapped
 ///    their files or bytes among their paths, which are moves, or the record's own file is elsewhere and that of another
 ///    record has taken its place, as in a chain of renames, or a new one has; but what an editor put aside is no move.
+///    Where the record's own file has left the root, what took its place is that of another record, or new.
 /// 2. A file that is gone from its path is where a file with the same inode and birth time is (without birth times: and
 ///    with equal bytes).
 /// 3. Else where the only file with equal bytes is; of several such records, the one of the same name. Empty files tell
@@ -22,11 +23,13 @@ public import ShoeboxModel
 ///   - roots: the tops of the tree and their directories. A root is never deleted: without its directory all below it
 ///     is unknown.
 ///   - parked: records whose files an unfinished plan has put aside; they, and what is in them, are left alone.
+///   - departed: records whose own file was found outside of this root. What stands in its place is another one's file.
 public func planLocal(
     base: [BaseEntry], local: [LocalEntry], listed: Set<RelativePath>, roots: [RecordID: RelativePath],
-    parked: Set<RecordID> = []
+    parked: Set<RecordID> = [], departed: Set<RecordID> = []
 ) -> LocalPlan {
-    var planner = LocalPlanner(base: base, local: local, listed: listed, roots: roots, parked: parked)
+    var planner = LocalPlanner(
+        base: base, local: local, listed: listed, roots: roots, parked: parked, departed: departed)
     return planner.plan()
 }
 
@@ -44,6 +47,7 @@ private struct LocalPlanner {
     private let listed: Set<RelativePath>
     private let roots: [RecordID: RelativePath]
     private let parked: Set<RecordID>
+    private let departed: Set<RecordID>
 
     private var baseFolders: [RelativePath: Int] = [:]
     private var rootIDs: [RelativePath: RecordID] = [:]
@@ -59,13 +63,14 @@ private struct LocalPlanner {
 
     init(
         base: [BaseEntry], local: [LocalEntry], listed: Set<RelativePath>, roots: [RecordID: RelativePath],
-        parked: Set<RecordID>
+        parked: Set<RecordID>, departed: Set<RecordID>
     ) {
         self.base = base.sorted { $0.path < $1.path }
         self.local = local.sorted { $0.path < $1.path }
         self.listed = listed
         self.roots = roots
         self.parked = parked
+        self.departed = departed
         found = self.base.map { _ in nil }
         owner = self.local.map { _ in nil }
         isMissing = self.base.map { _ in false }
@@ -203,7 +208,11 @@ private struct LocalPlanner {
         var occupied: [Int: Int] = [:]
         for (index, entry) in base.enumerated() where entry.kind == .file && !isParked(entry) {
             if let path = expectedPath(entry), let there = localByPath[path], local[there].kind == .file {
-                occupied[index] = there
+                if departed.contains(entry.id), FileIdentity(local[there].stamp) != FileIdentity(entry.stamp) {
+                    isMissing[index] = true
+                } else {
+                    occupied[index] = there
+                }
             } else {
                 isMissing[index] = isObservedMissing(entry)
             }

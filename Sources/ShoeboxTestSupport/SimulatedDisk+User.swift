@@ -149,6 +149,24 @@ extension SimulatedDisk {
         }
     }
 
+    /// Moves a file into another watched folder of the same file system: it keeps its inode.
+    public func move(_ source: String, to target: String, on other: SimulatedDisk) throws(FileError) {
+        let (source, target) = (try Self.path(source), try Self.path(target))
+        try other.makeDirectories(target.parent)
+        var file: SimulatedVolume.Node?
+        try user("move", source, durably: true) { volume, state throws(FileError) in
+            file = try volume.takeFile(source)
+            state.mark(source.parent)
+            return nil
+        }
+        try other.user("move", target, durably: true) { volume, state throws(FileError) in
+            guard let file else { return nil }
+            if try volume.find(target) != nil { try volume.removeFile(target) }
+            state.mark(target.parent)
+            return try volume.putFile(file, at: target)
+        }
+    }
+
     /// Removes a file, or a directory with everything in it.
     public func delete(_ path: String) throws(FileError) { try delete(try Self.path(path)) }
 

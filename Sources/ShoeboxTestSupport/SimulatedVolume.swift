@@ -51,11 +51,15 @@ struct SimulatedVolume: Sendable {
     var operation = "use"
     var path = ""
     private var freeInodes: [UInt64] = []
-    private var nextInode: UInt64 = 12
+    private let firstInode: UInt64
+    private var nextInode: UInt64
     private var nextSerial = 1
 
     init(device: UInt64, nowNanoseconds: Int64) {
         self.device = device
+        // Other numbers on each: a file may go from one to another, as between two folders of one file system.
+        firstInode = device << 32 | 12
+        nextInode = firstInode
         let root = Node(
             kind: .directory, inode: 2, birth: nowNanoseconds, modified: nowNanoseconds, mode: 0o755)
         nodes = [Self.root: root]
@@ -205,6 +209,26 @@ struct SimulatedVolume: Sendable {
         dropIfUnused(serial)
     }
 
+    /// Takes a file out without giving its inode free: it goes on elsewhere.
+    mutating func takeFile(_ path: RelativePath) throws(FileError) -> Node {
+        let taken = try node(try require(path))
+        guard taken.kind == .file else { throw error(.unexpectedKind, "it is no regular file") }
+        try removeFile(path)
+        freeInodes.removeAll { $0 == taken.inode }
+        return taken
+    }
+
+    /// Puts a file in a place where none is, with the inode and times that it had elsewhere. Returns its serial.
+    mutating func putFile(_ file: Node, at path: RelativePath) throws(FileError) -> Int {
+        let serial = try makeNode(.file, at: path, mode: file.mode, bytes: file.bytes)
+        if let made = nodes[serial]?.inode { freeInodes.append(made) }
+        nodes[serial]?.inode = file.inode
+        nodes[serial]?.birth = file.birth
+        nodes[serial]?.modified = file.modified
+        if let node = nodes[serial] { change([.put(serial, node)]) }
+        return serial
+    }
+
     mutating func removeDirectory(_ path: RelativePath) throws(FileError) {
         let (directory, name) = try place(path)
         guard let serial = try node(directory).children[name] else { throw error(.absent) }
@@ -295,6 +319,6 @@ struct SimulatedVolume: Sendable {
             nodes[serial]?.inode = fresh
             used.insert(fresh)
         }
-        freeInodes = (12..<nextInode).filter { !used.contains($0) }.reversed()
+        freeInodes = (firstInode..<nextInode).filter { !used.contains($0) }.reversed()
     }
 }

@@ -254,4 +254,17 @@ import Testing
             ])
         #expect(plan.unplaced == [path("eve")])
     }
+
+    @Test
+    func `what took the place of a file that left the root is another one's, and the file itself is no departure`() {
+        let base = [entry(1, "a"), entry(2, "b"), entry(3, "c"), entry(4, "d")]
+        // The second was given the name of the first, something new that of the third, and the fourth came back.
+        let local = [
+            found("a", inode: 2), found("c", inode: 9, content: 9), found("d", inode: 4, content: 8, modified: 8),
+        ]
+        let plan = planLocal(
+            base: base, local: local, listed: [.root], roots: [top: .root], departed: [id(1), id(3), id(4)])
+        #expect(
+            plan.changes.map(text) == ["place 2 a in 0", "edit 4 8", "create 0 c in 0", "delete 3", "delete 1"])
+    }
 }

@@ -1,0 +1,134 @@
+import Shoebox
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import Testing
+
+/// Photos that are moved between the own library and somebody else's share keep what is said of each of them apart, whatever
+/// takes the names that they had.
+@Suite struct MovedBetweenFoldersTests {
+    enum Story: CaseIterable {
+        /// A photo is moved out of the share, and a new one takes its name.
+        case newAfterMovingOut
+        /// A photo is moved into the share, and a new one takes its name in the library.
+        case newAfterMovingIn
+        /// A photo is moved into the share, and another one of the library is given its name.
+        case renamedAfterMovingIn
+        case swapped
+    }
+
+    /// What is moved is moved with its sidecar, or without.
+    private struct Mover {
+        let library: SimulatedDisk
+        let shared: SimulatedDisk
+        let withSidecars: Bool
+
+        func move(_ source: String, _ from: SimulatedDisk, _ target: String, _ to: SimulatedDisk) throws {
+            for suffix in withSidecars ? ["", ".json"] : [""] {
+                if from === to {
+                    try from.move(source + suffix, to: target + suffix)
+                } else {
+                    try from.move(source + suffix, to: target + suffix, on: to)
+                }
+            }
+        }
+    }
+
+    private struct Seen: Equatable {
+        var bytes: String
+        var caption: String?
+        init(_ bytes: String, _ caption: String? = nil) { (self.bytes, self.caption) = (bytes, caption) }
+    }
+
+    private func seen(_ replica: Replica, _ root: RootKind) -> [String: Seen] {
+        var result: [String: Seen] = [:]
+        for (path, bytes) in replica.tree(root) {
+            result[path] = Seen(bytes, replica.sidecar(path, root)?.fields.caption)
+        }
+        return result
+    }
+
+    private static let folder = "alice/One"
+
+    /// What is in the share and in the library afterwards.
+    private func play(_ story: Story, _ mover: Mover) throws -> (share: [String: Seen], library: [String: Seen]) {
+        let folder = Self.folder
+        let (library, shared) = (mover.library, mover.shared)
+        // The captions of what is moved by itself are those of another zone's record.
+        let (theirs, mine) = mover.withSidecars ? ("theirs", "mine") : (nil, nil)
+        switch story {
+        case .newAfterMovingOut:
+            try mover.move("\(folder)/a.jpg", shared, "o.jpg", library)
+            try shared.write("\(folder)/a.jpg", "new")
+            return (
+                ["a.jpg": Seen("new")],
+                ["o.jpg": Seen("shared", theirs), "m.jpg": Seen("own", "mine"), "p.jpg": Seen("private", "secret")]
+            )
+        case .newAfterMovingIn:
+            try mover.move("m.jpg", library, "\(folder)/in.jpg", shared)
+            try library.write("m.jpg", "new")
+            return (
+                ["a.jpg": Seen("shared", "theirs"), "in.jpg": Seen("own", mine)],
+                ["m.jpg": Seen("new"), "p.jpg": Seen("private", "secret")]
+            )
+        case .renamedAfterMovingIn:
+            try mover.move("m.jpg", library, "\(folder)/in.jpg", shared)
+            try mover.move("p.jpg", library, "m.jpg", library)
+            return (
+                ["a.jpg": Seen("shared", "theirs"), "in.jpg": Seen("own", mine)], ["m.jpg": Seen("private", "secret")]
+            )
+        case .swapped:
+            try mover.move("\(folder)/a.jpg", shared, "aside.jpg", library)
+            try mover.move("m.jpg", library, "\(folder)/a.jpg", shared)
+            try mover.move("aside.jpg", library, "m.jpg", library)
+            return (
+                ["a.jpg": Seen("own", mine)], ["m.jpg": Seen("shared", theirs), "p.jpg": Seen("private", "secret")]
+            )
+        }
+    }
+
+    @Test(arguments: Story.allCases, [(true, true), (true, false), (false, true), (false, false)])
+    func `captions stay with their photos when these are moved into or out of somebody else's share`(
+        story: Story, how: (withSidecars: Bool, isWatched: Bool)
+    ) throws {
+        let (village, alice, second) = try Village.twoDevices(["One/a.jpg": "shared"], others: ["bob"])
+        let bob = village.replicas[1]
+        let (library, shared) = (bob.machine.library, bob.machine.shared)
+        try library.write("m.jpg", "own")
+        try library.write("p.jpg", "private")
+        try #require(try village.settle())
+        try #require(alice.request(.caption(path: alice.path("One/a.jpg"), text: "theirs")).code == 0)
+        try #require(bob.request(.caption(path: bob.path("m.jpg"), text: "mine")).code == 0)
+        try #require(bob.request(.caption(path: bob.path("p.jpg"), text: "secret")).code == 0)
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("One")], title: "One", publicPermission: "none", isSealed: true))
+        try #require(alice.request(.invite(share: "One", accounts: ["bob"], permission: "readWrite")).code == 0)
+        try #require(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        _ = (library.takeDirty(), shared.takeDirty())
+
+        let mover = Mover(library: library, shared: shared, withSidecars: how.withSidecars)
+        let wanted = try play(story, mover)
+        for _ in 0..<60 {
+            try bob.round(
+                how.isWatched ? .directories([.library: library.takeDirty(), .shared: shared.takeDirty()]) : .all)
+            village.world.clock.advance(milliseconds: 150)
+        }
+        for _ in 0..<40 {
+            for replica in village.replicas { try replica.round() }
+            village.world.clock.advance(milliseconds: 1_500)
+        }
+
+        let share = Dictionary(uniqueKeysWithValues: wanted.share.map { ("\(Self.folder)/\($0.key)", $0.value) })
+        #expect(seen(bob, .library) == wanted.library)
+        #expect(seen(bob, .shared) == share)
+        for replica in [alice, second] {
+            #expect(
+                seen(replica, .library)
+                    == Dictionary(uniqueKeysWithValues: wanted.share.map { ("One/\($0.key)", $0.value) }))
+        }
+        #expect(bob.problems.map(\.message) == [])
+    }
+}
