@@ -226,6 +226,8 @@ extension Engine {
             try zones.keys.sorted().lazy.map { RecordID(zone: $0, name: name) }.first { other in
                 guard let own = try db.sidecar(other), entry.stamp.isUnchanged(from: own.stamp) else { return false }
                 guard let known = try db.base(other) else { return false }
+                // Aside it has no place, and its sidecar has not followed yet.
+                if known.isParked { return known.root == row.root }
                 // Of one that is gone by now nothing is elsewhere: it was saved by an editor and moved, sidecar and all.
                 guard let path = try db.basePath(of: other, top: [top(known.root)]), !files(known.root).isAbsent(path)
                 else { return false }

@@ -17,6 +17,7 @@ extension RootScan {
     mutating func flush(outcome: inout ScanOutcome) throws {
         defer {
             pending = []
+            pendingFiles = []
             candidateCount = 0
             hasReplacedFiles = false
             replacedFolders = []
@@ -44,10 +45,9 @@ extension RootScan {
     /// A directory is in one place. One that was listed in two was moved between the listings, and is where it is now: else
     /// it would be a new one besides, and what happens in it later would be looked for in the wrong one of both.
     private mutating func dropMoved(_ batch: inout ScanBatch, outcome: inout ScanOutcome) {
-        var places: [[UInt64]: [LocalEntry]] = [:]
+        var places: [FileIdentity: [LocalEntry]] = [:]
         for entry in batch.local.values where entry.kind == .folder && entry.stamp.birthNanoseconds != 0 {
-            let identity = [entry.stamp.inode, UInt64(bitPattern: entry.stamp.birthNanoseconds)]
-            places[identity, default: []].append(entry)
+            places[entry.stamp.identity, default: []].append(entry)
         }
         for entries in places.values where entries.count > 1 {
             let present = entries.filter { entry in

@@ -32,8 +32,11 @@ extension RootScan {
     /// Whether a file that stands in the place of another one has to wait until the other watched folder was looked at, too:
     /// what had the place may be there.
     func mayHaveDeparted(_ record: BaseEntry, with entry: DirectoryEntry) -> Bool {
-        hasOther && record.kind == .file && record.stamp.birthNanoseconds != 0
-            && !entry.stamp.isSameFile(as: record.stamp)
+        guard hasOther, record.kind == .file, record.stamp.birthNanoseconds != 0,
+            !entry.stamp.isSameFile(as: record.stamp)
+        else { return false }
+        // In this folder it is known that it is.
+        return !pendingFiles.contains(record.stamp.identity)
     }
 
     /// The records of a batch whose own files are in the other watched folder.

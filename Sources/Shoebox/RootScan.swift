@@ -63,6 +63,8 @@ struct RootScan {
     let lister: any DirectoryLister
     let now: UInt64
     var pending: [Listing] = []
+    /// The new or changed files in those.
+    var pendingFiles: Set<FileIdentity> = []
     var candidateCount = 0
     /// Whether another file stands where the base has one.
     var hasReplacedFiles = false
@@ -316,6 +318,7 @@ struct RootScan {
                 let known = try row(entry.name, child)
                 if let known, try waitsForReplaced(known, by: entry, in: path, outcome: &outcome) { continue }
                 listing.candidates.append(entry)
+                pendingFiles.insert(entry.stamp.identity)
                 if let known {
                     listing.changed.append(known)
                     if known.kind == .folder { replacedFolders.append((known, path.appending(entry.name))) }

@@ -31,7 +31,22 @@ public struct FileStamp: Hashable, Sendable {
     }
 
     /// Whether both stamps are of one file, which may have been renamed or written meanwhile.
-    public func isSameFile(as other: FileStamp) -> Bool {
-        inode == other.inode && birthNanoseconds == other.birthNanoseconds
+    public func isSameFile(as other: FileStamp) -> Bool { identity == other.identity }
+
+    /// What stays with a file through renames and writes.
+    public var identity: FileIdentity { FileIdentity(inode: inode, birthNanoseconds: birthNanoseconds) }
+}
+
+/// The file system's identity of a file or directory; where it keeps no birth times, the next file may have the same.
+public struct FileIdentity: Hashable, Sendable {
+    /// The inode.
+    public var inode: UInt64
+    /// Birth time, nanoseconds since 1970; 0 where the file system keeps none.
+    public var birthNanoseconds: Int64
+
+    /// An identity from its parts.
+    public init(inode: UInt64, birthNanoseconds: Int64) {
+        self.inode = inode
+        self.birthNanoseconds = birthNanoseconds
     }
 }

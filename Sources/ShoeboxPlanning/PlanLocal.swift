@@ -35,13 +35,6 @@ public func planLocal(
 
 /// The steps of `planLocal`, in the order of the methods.
 private struct LocalPlanner {
-    /// The file system's identity of a file or directory.
-    private struct FileIdentity: Hashable {
-        var inode: UInt64
-        var birth: Int64
-        init(_ stamp: FileStamp) { (inode, birth) = (stamp.inode, stamp.birthNanoseconds) }
-    }
-
     private let base: [BaseEntry]
     private let local: [LocalEntry]
     private let listed: Set<RelativePath>
@@ -99,11 +92,11 @@ private struct LocalPlanner {
         // By inode first, wherever a directory went: paths below it are understood only then.
         var byIdentity: [FileIdentity: Int] = [:]
         for (index, entry) in local.enumerated() where entry.kind == .folder && entry.stamp.birthNanoseconds != 0 {
-            byIdentity[FileIdentity(entry.stamp)] = index
+            byIdentity[entry.stamp.identity] = index
         }
         for (index, entry) in base.enumerated()
         where entry.kind == .folder && !isParked(entry) && entry.stamp.birthNanoseconds != 0 {
-            guard let candidate = byIdentity[FileIdentity(entry.stamp)], owner[candidate] == nil else { continue }
+            guard let candidate = byIdentity[entry.stamp.identity], owner[candidate] == nil else { continue }
             claim(index, candidate)
         }
         // Then by path, parents before children: `base` is in the order of paths.
@@ -208,7 +201,7 @@ private struct LocalPlanner {
         var occupied: [Int: Int] = [:]
         for (index, entry) in base.enumerated() where entry.kind == .file && !isParked(entry) {
             if let path = expectedPath(entry), let there = localByPath[path], local[there].kind == .file {
-                if departed.contains(entry.id), FileIdentity(local[there].stamp) != FileIdentity(entry.stamp) {
+                if departed.contains(entry.id), local[there].stamp.identity != entry.stamp.identity {
                     isMissing[index] = true
                 } else {
                     occupied[index] = there
@@ -231,7 +224,7 @@ private struct LocalPlanner {
         var byIdentity: [FileIdentity: Int] = [:]
         var byContent: [Digest32: Int?] = [:]
         for index in changed.keys.sorted() {
-            byIdentity[FileIdentity(base[index].stamp)] = index
+            byIdentity[base[index].stamp.identity] = index
             // Nil where several records had the same bytes: those tell nothing.
             if let hash = base[index].contentHash, base[index].stamp.size > 0 {
                 byContent[hash] = .some(byContent[hash] == nil ? index : nil)
@@ -243,7 +236,7 @@ private struct LocalPlanner {
         for (index, there) in changed.sorted(by: { $0.key < $1.key }) {
             let entry = local[there]
             var origin: Int?
-            if let known = byIdentity[FileIdentity(entry.stamp)], known != index,
+            if let known = byIdentity[entry.stamp.identity], known != index,
                 entry.stamp.birthNanoseconds != 0 || entry.contentHash == base[known].contentHash
             {
                 origin = known
@@ -269,18 +262,18 @@ private struct LocalPlanner {
     /// edit of that, and so is what was written where an editor had put the file aside.
     private func chains(_ occupied: [Int: Int], besides swapped: [Int: Int]) -> [Int: Int] {
         let changed = occupied.filter { index, there in
-            swapped[index] == nil && FileIdentity(local[there].stamp) != FileIdentity(base[index].stamp)
+            swapped[index] == nil && local[there].stamp.identity != base[index].stamp.identity
                 && !isOwn(local[there], base[index])
         }
         guard !changed.isEmpty else { return [:] }
         var records: [FileIdentity: Int] = [:]
         for (index, entry) in base.enumerated() where entry.kind == .file && !isParked(entry) {
-            records[FileIdentity(entry.stamp)] = index
+            records[entry.stamp.identity] = index
         }
         var places: [FileIdentity: Int] = [:]
-        for (index, entry) in local.enumerated() where entry.kind == .file { places[FileIdentity(entry.stamp)] = index }
+        for (index, entry) in local.enumerated() where entry.kind == .file { places[entry.stamp.identity] = index }
         func place(of index: Int) -> Int? {
-            guard let there = places[FileIdentity(base[index].stamp)], isFile(local[there], of: base[index]) else {
+            guard let there = places[base[index].stamp.identity], isFile(local[there], of: base[index]) else {
                 return nil
             }
             return there
@@ -288,7 +281,7 @@ private struct LocalPlanner {
         let occupant = Dictionary(occupied.map { ($0.value, $0.key) }, uniquingKeysWith: min)
         var result: [Int: Int] = [:]
         for (start, there) in changed.sorted(by: { $0.key < $1.key }) where result[start] == nil {
-            if let other = records[FileIdentity(local[there].stamp)] {
+            if let other = records[local[there].stamp.identity] {
                 guard other != start, isFile(local[there], of: base[other]) else { continue }
             } else {
                 guard let place = place(of: start), !local[place].path.isBackup(of: local[there].path) else {
@@ -310,7 +303,7 @@ private struct LocalPlanner {
 
     /// Whether a file is the one of a record, whatever it holds; where birth times say nothing, with its bytes.
     private func isFile(_ entry: LocalEntry, of record: BaseEntry) -> Bool {
-        FileIdentity(entry.stamp) == FileIdentity(record.stamp)
+        entry.stamp.identity == record.stamp.identity
             && (entry.stamp.birthNanoseconds != 0
                 || entry.contentHash != nil && entry.contentHash == record.contentHash && entry.stamp.size > 0)
     }
@@ -324,14 +317,14 @@ private struct LocalPlanner {
     private mutating func matchByInode() {
         var free: [FileIdentity: [Int]] = [:]
         for (index, entry) in local.enumerated() where entry.kind == .file && owner[index] == nil {
-            free[FileIdentity(entry.stamp), default: []].append(index)
+            free[entry.stamp.identity, default: []].append(index)
         }
         for (index, entry) in base.enumerated() where entry.kind == .file && isMissing[index] && found[index] == nil {
-            let key = FileIdentity(entry.stamp)
+            let key = entry.stamp.identity
             guard let candidates = free[key] else { continue }
             let match = candidates.first { candidate in
                 owner[candidate] == nil
-                    && (key.birth != 0
+                    && (key.birthNanoseconds != 0
                         || (local[candidate].contentHash != nil && local[candidate].contentHash == entry.contentHash))
             }
             if let match { claim(index, match) }

@@ -20,6 +20,8 @@ struct ActorScript: CustomStringConvertible {
         case participant
         /// As the owner; processes are killed.
         case killed
+        /// As a participant, who moves photos with their sidecars between that share and the own library as well.
+        case traveller
     }
 
     /// One thing that happens. Numbers are picks among what there is at that moment.
@@ -34,6 +36,13 @@ struct ActorScript: CustomStringConvertible {
         case replaceMoved(Int, into: Int)
         case write(into: Int)
         case delete(Int)
+        /// Between the share and the actor's own library; and then writes another one under its former name.
+        case moveOut(Int, name: Int)
+        case moveIn(Int, into: Int)
+        case replaceMovedOut(Int, name: Int)
+        case replaceMovedIn(Int, into: Int)
+        case swapAcross(Int, Int)
+        case renameOwn(Int, name: Int)
         case share(Int)
         case stop(Int)
         case takeOut(Int)
@@ -62,6 +71,16 @@ struct ActorScript: CustomStringConvertible {
         var random = SeededGenerator(seed: seed, part: "actor")
         func act() -> Step {
             let (a, b) = (random.below(1_000), random.below(1_000))
+            if kind == .traveller, random.below(2) == 0 {
+                return switch random.below(7) {
+                case 0: .moveOut(a, name: b)
+                case 1: .moveIn(a, into: b)
+                case 2: .replaceMovedOut(a, name: b)
+                case 3: .replaceMovedIn(a, into: b)
+                case 4, 5: .swapAcross(a, b)
+                default: .renameOwn(a, name: b)
+                }
+            }
             return switch random.below(16) {
             case 0, 1, 2: .moveFile(a, into: b)
             case 3, 4, 5: .moveFolder(a, into: b)
@@ -116,374 +135,4 @@ struct ActorScript: CustomStringConvertible {
             return try stage.finish()
         } catch { return "\(error)" }
     }
-}
-
-/// The machines, and what the actor's disk shows by now.
-private final class ActorStage {
-    struct File: Hashable {
-        var content: String
-        var caption: String?
-    }
-
-    private let kind: ActorScript.Kind
-    private let village: Village
-    /// The actor's first.
-    private let machines: [Replica]
-    private var actor: Replica { machines[0] }
-    private var owners: [Replica] { machines.filter { $0.label == "alice" } }
-    private let bob: Replica
-    /// Where the actor acts: the whole library, or the folder of the one share.
-    private var root: RootKind { kind == .participant ? .shared : .library }
-    private var disk: SimulatedDisk { kind == .participant ? actor.machine.shared : actor.machine.library }
-    private let top: RelativePath
-    /// What of the owner's library the actor does not see, by path.
-    private var unseen: [String: File] = [:]
-    /// What the actor's user sees.
-    private var files: [RelativePath: File] = [:]
-    private var folders: Set<RelativePath> = []
-    /// The folder of each share that was not stopped, by title.
-    private var shares: [String: RelativePath] = [:]
-    private var links: [String: String] = [:]
-    private var count = 0
-    private var deleted: Set<String> = []
-    /// Machines whose process has not looked at anything yet.
-    private var restarted: Set<String> = []
-    private var narrators: [EngineSimulationNarrator] = []
-
-    init(_ kind: ActorScript.Kind, seed: UInt64) throws {
-        let paths = ["Trip/a.jpg", "Trip/b.jpg", "Trip/Sea/c.jpg", "Home/d.jpg", "Home/Old/e.jpg", "f.jpg"]
-        let contents = Dictionary(uniqueKeysWithValues: paths.map { ($0, "bytes of \($0)") })
-        let (village, alice, second) = try Village.twoDevices(contents, others: ["bob"])
-        self.kind = kind
-        self.village = village
-        bob = village.replicas[1]
-        machines = kind == .participant ? [bob, alice, second] : [alice, second, bob]
-        top = kind == .participant ? try Self.path("alice/S1") : .root
-        let shared = try Self.path("Trip")
-        for path in paths {
-            let file = File(content: "bytes of \(path)", caption: "caption of \(path)")
-            let own = try Self.path(path)
-            if kind != .participant {
-                files[own] = file
-            } else if own.isAtOrBelow(shared) {
-                files[moved(own, from: shared, to: top)] = file
-            } else {
-                unseen[path] = file
-            }
-            try #require(alice.request(.caption(path: alice.path(path), text: file.caption ?? "")).code == 0)
-        }
-        for path in files.keys { noteFolders(of: path.parent) }
-        if kind == .participant || seed % 2 == 0 { try share(shared, by: alice) }
-        try acceptAll()
-        if kind == .participant { shares = [:] }
-        try #require(try village.settle())
-        for machine in machines { _ = extent(machine) }
-    }
-
-    private static func path(_ text: String) throws -> RelativePath { try #require(RelativePath(text)) }
-
-    private func noteFolders(of folder: RelativePath) {
-        var folder = folder
-        while folder != top {
-            folders.insert(folder)
-            folder = folder.parent
-        }
-    }
-
-    func narrate() {
-        for machine in machines {
-            machine.narrate = { print("    \(machine.machine.name): \($0)") }
-            let narrator = EngineSimulationNarrator(machine)
-            narrator.tell("at first")
-            narrators.append(narrator)
-        }
-    }
-
-    // MARK: Picks
-
-    private func file(_ pick: Int) -> RelativePath? {
-        files.isEmpty ? nil : files.keys.sorted()[pick % files.count]
-    }
-
-    private func folder(_ pick: Int) -> RelativePath? {
-        let there = entries
-        let present = folders.filter { there[$0]?.kind == .directory }
-        return present.isEmpty ? nil : present.sorted()[pick % present.count]
-    }
-
-    private var entries: [RelativePath: (kind: FileKind, stamp: FileStamp)] { disk.entries() }
-
-    private func target(_ pick: Int) -> RelativePath { ([top] + folders.sorted())[pick % (folders.count + 1)] }
-
-    private func isFree(_ path: RelativePath) -> Bool { files[path] == nil && !folders.contains(path) }
-
-    private func fresh() -> FileName {
-        count += 1
-        return FileName(safe: "new\(count).jpg")
-    }
-
-    /// The share that a file is in: the one whose folder is nearest.
-    private func share(of path: RelativePath) -> (title: String, folder: RelativePath)? {
-        shares.filter { path.isAtOrBelow($0.value) }.max { $0.value.names.count < $1.value.names.count }
-            .map { ($0.key, $0.value) }
-    }
-
-    // MARK: Acts
-
-    func perform(_ step: ActorScript.Step) throws {
-        switch step {
-        case .moveFile(let pick, let into):
-            guard let from = file(pick), let name = from.last else { return }
-            try move(from, to: target(into).appending(name))
-        case .rename(let pick, let name):
-            guard let from = file(pick) else { return }
-            try move(from, to: from.parent.appending(FileName(safe: "name\(name % 7).jpg")))
-        case .moveFolder(let pick, let into):
-            guard let from = folder(pick), let name = from.last else { return }
-            try moveFolder(from, to: target(into).appending(name))
-        case .renameFolder(let pick, let name):
-            guard let from = folder(pick) else { return }
-            try moveFolder(from, to: from.parent.appending(FileName(safe: "Folder\(name % 5)")))
-        case .swap(let one, let two):
-            guard let one = file(one), let two = file(two), one != two else { return }
-            let aside = top.appending(FileName(safe: "aside.tmp"))
-            try disk.move(one, to: aside)
-            try disk.move(two, to: one)
-            try disk.move(aside, to: two)
-            (files[one], files[two]) = (files[two], files[one])
-        case .overwrite(let pick):
-            guard let path = file(pick) else { return }
-            // A file with other bytes and another inode, moved just before or after that, is another file.
-            if pick % 2 == 1 { try lookForAWhile() }
-            try write(path, saving: pick % 2 == 0 ? .inPlace : .replacing)
-            if pick % 2 == 1 { try lookForAWhile() }
-        case .replaceMoved(let pick, let into):
-            guard let from = file(pick), let name = from.last, target(into) != from.parent else { return }
-            try move(from, to: target(into).appending(name))
-            if files[from] == nil { try write(from) }
-        case .write(let into): try write(target(into).appending(fresh()))
-        case .delete(let pick):
-            guard let path = file(pick) else { return }
-            // What was moved away and deleted before anybody looked was never moved.
-            try lookForAWhile()
-            try disk.delete(path)
-            // What takes its place before anybody looked was put over it, and is an edit of it.
-            try lookForAWhile()
-            if let file = files.removeValue(forKey: path) { deleted.insert(file.content) }
-        case .share(let pick): if kind != .participant, let folder = folder(pick) { try share(folder, by: actor) }
-        case .stop(let pick):
-            guard !shares.isEmpty else { return }
-            let title = shares.keys.sorted()[pick % shares.count]
-            if actor.request(.stop(share: title)).code == 0 { shares[title] = nil }
-        case .takeOut(let pick): try takeOut(pick)
-        case .look: _ = try actor.engine.round(extent(actor), reachesContainer: false)
-        case .sync(let number): try sync(number % 3)
-        case .syncBetween(let publications, let other):
-            let meanwhile = Meanwhile(stage: self, number: other % 3)
-            actor.machine.faults.run(before: "publish", after: publications) { meanwhile.run() }
-            try sync(0)
-        case .syncDuring(let calls, let other):
-            let meanwhile = Meanwhile(stage: self, number: other % 3)
-            let faults = actor.machine.faults
-            faults.run(at: faults.operationCount + calls) { meanwhile.run() }
-            try sync(0)
-        case .syncKilled(let calls, let number):
-            let machine = machines[number % 3]
-            machine.machine.faults.set(.crash, after: calls)
-            do { try sync(number % 3) } catch {
-                guard machine.machine.faults.isCrashed else { throw error }
-            }
-            machine.machine.faults.clear()
-            if machine.machine.faults.isCrashed { try machine.restart() }
-            restarted.insert(machine.machine.name)
-        case .pass: village.world.clock.advance(milliseconds: 2_000)
-        }
-    }
-
-    private func lookForAWhile() throws {
-        var isOver = false
-        for _ in 0..<20 where !isOver {
-            let outcome = try actor.engine.round(extent(actor), reachesContainer: false)
-            isOver = outcome.lookAgain == nil
-            let now = actor.machine.world.uptimeMilliseconds()
-            let due = outcome.lookAgain ?? now
-            village.world.clock.advance(milliseconds: max(300, due > now ? due - now : 0))
-        }
-    }
-
-    private func move(_ from: RelativePath, to: RelativePath) throws {
-        guard isFree(to) else { return }
-        try disk.move(from, to: to)
-        files[to] = files.removeValue(forKey: from)
-    }
-
-    private func moveFolder(_ from: RelativePath, to: RelativePath) throws {
-        guard isFree(to), !to.isAtOrBelow(from) else { return }
-        // The folder of a share can't be moved into another share.
-        guard !shares.values.contains(from) || share(of: to.parent) == nil else { return }
-        try disk.move(from, to: to)
-        func now(_ path: RelativePath) -> RelativePath {
-            path.isAtOrBelow(from) ? moved(path, from: from, to: to) : path
-        }
-        files = Dictionary(uniqueKeysWithValues: files.map { (now($0.key), $0.value) })
-        folders = Set(folders.map(now))
-        shares = shares.mapValues(now)
-    }
-
-    private func write(_ path: RelativePath, saving: SimulatedDisk.Saving = .inPlace) throws {
-        count += 1
-        let content = "bytes \(count) of the actor"
-        try disk.write(path, bytes: Array(content.utf8), saving: saving)
-        if let old = files[path] { deleted.insert(old.content) }
-        files[path] = File(content: content, caption: files[path]?.caption)
-        noteFolders(of: path.parent)
-    }
-
-    private func share(_ folder: RelativePath, by owner: Replica) throws {
-        guard !shares.values.contains(folder) else { return }
-        // A share can't be moved into one; nobody knows yet that it was no share when it was moved.
-        if shares.values.contains(where: { $0.isAtOrBelow(folder) }) { try lookForAWhile() }
-        count += 1
-        let title = "S\(count)"
-        let made = owner.request(
-            .shareCreate(
-                paths: [owner.path("\(folder)")], title: title, publicPermission: "none", isSealed: true))
-        guard made.code == 0 else { return }
-        shares[title] = folder
-        links[title] = made.values["link"]
-        try #require(owner.request(.invite(share: title, accounts: ["bob"], permission: "readWrite")).code == 0)
-    }
-
-    private func takeOut(_ pick: Int) throws {
-        guard let path = file(pick), let name = path.last, let (title, folder) = share(of: path),
-            share(of: folder.parent) == nil
-        else { return }
-        let to = folder.parent.appending(name)
-        guard isFree(to) else { return }
-        guard actor.request(.shareRemove(share: title, paths: [actor.path("\(path)")])).code == 0 else { return }
-        files[to] = files.removeValue(forKey: path)
-        // The engine moves it; until then the actor leaves it alone.
-        for _ in 0..<30 where entries[to] == nil {
-            _ = try actor.engine.round(extent(actor), reachesContainer: false)
-            village.world.clock.advance(milliseconds: 300)
-        }
-        guard entries[to] != nil else { throw ActorFailure("\(to) is not there") }
-    }
-
-    // MARK: Syncing
-
-    private func extent(_ replica: Replica) -> Engine.ScanExtent {
-        // A process that was just started looks at everything.
-        var isAll = restarted.remove(replica.machine.name) != nil
-        var dirty: [RootKind: Set<RelativePath>] = [:]
-        for (root, disk) in [(RootKind.library, replica.machine.library), (.shared, replica.machine.shared)] {
-            if disk.takeOverflow() { isAll = true }
-            dirty[root] = disk.takeDirty()
-        }
-        return isAll ? .all : .directories(dirty)
-    }
-
-    func sync(_ number: Int) throws {
-        let replica = machines[number]
-        if !narrators.isEmpty { narrators[number].tell("before") }
-        try replica.round(extent(replica))
-        if !narrators.isEmpty { narrators[number].tell("after") }
-        village.world.clock.advance(milliseconds: 300)
-    }
-
-    private func acceptAll() throws {
-        for (title, link) in links.sorted(by: { $0.key < $1.key }) where shares[title] != nil {
-            let reply = bob.request(.accept(link: link))
-            guard reply.code == 0 else { throw ActorFailure("not accepted: \(reply)") }
-        }
-        links = [:]
-    }
-
-    // MARK: The end
-
-    func finish() throws -> String? {
-        for _ in 0..<12 { for number in 0..<3 { try sync(number) } }
-        try acceptAll()
-        var quiet = 0
-        for _ in 0..<60 where quiet < 5 {
-            let isDone = try machines.map { try $0.round(extent($0)) }.allSatisfy {
-                !$0.didSomething && $0.lookAgain == nil
-            }
-            village.world.clock.advance(milliseconds: 1_500)
-            quiet = isDone ? quiet + 1 : 0
-        }
-        guard quiet == 5, machines.allSatisfy(\.isQuiet) else { return "never at rest" }
-        for machine in machines where try machine.round(.all).didSomething {
-            return "\(machine.machine.name) had missed something"
-        }
-        return try firstDifference()
-    }
-
-    private func firstDifference() throws -> String? {
-        var all = unseen
-        var theirs: [String: File] = [:]
-        for (path, file) in files {
-            if kind == .participant {
-                theirs["\(path)"] = file
-                all["\(moved(path, from: top, to: try Self.path("Trip")))"] = file
-                continue
-            }
-            all["\(path)"] = file
-            guard let (title, folder) = share(of: path) else { continue }
-            let place = moved(path, from: folder, to: RelativePath([FileName(safe: "alice"), FileName(safe: title)]))
-            theirs["\(place)"] = file
-        }
-        for machine in owners {
-            if let difference = difference(machine, .library, all) { return difference }
-        }
-        if let difference = difference(bob, .shared, theirs) { return difference }
-        for machine in kind == .participant ? machines : owners {
-            let problems = machine.problems.filter { $0.code != "undone" }
-            if !problems.isEmpty { return "\(machine.machine.name) says \(problems.map(\.message))" }
-        }
-        for machine in owners {
-            for (path, bytes) in machine.machine.library.tree() where path.hasPrefix(".shoebox/trash") {
-                let text = String(decoding: bytes, as: UTF8.self)
-                if text.hasPrefix("bytes "), !deleted.contains(text),
-                    !all.values.contains(where: { $0.content == text })
-                {
-                    return "\(machine.machine.name) has '\(text)' in the trash"
-                }
-            }
-        }
-        return nil
-    }
-
-    private func difference(_ machine: Replica, _ root: RootKind, _ wanted: [String: File]) -> String? {
-        let tree = machine.tree(root)
-        if tree != wanted.mapValues(\.content) {
-            return
-                "\(machine.machine.name) shows \(tree.sorted { $0.key < $1.key }), and it should be \(wanted.mapValues(\.content).sorted { $0.key < $1.key })"
-        }
-        for (path, file) in wanted.sorted(by: { $0.key < $1.key }) {
-            let caption = machine.sidecar(path, root)?.fields.caption
-            if caption != file.caption {
-                return
-                    "\(machine.machine.name) shows \(path) with \(caption ?? "no caption"), and it should be \(file.caption ?? "none")"
-            }
-        }
-        return nil
-    }
-}
-
-/// Where a path is once a directory that it is at, or below, has moved.
-private func moved(_ path: RelativePath, from: RelativePath, to: RelativePath) -> RelativePath {
-    RelativePath(to.names + path.names.dropFirst(from.names.count))
-}
-
-private struct ActorFailure: Error, CustomStringConvertible {
-    var description: String
-    init(_ description: String) { self.description = description }
-}
-
-/// Another machine's sync in the middle of the actor's, on the same thread.
-private struct Meanwhile: @unchecked Sendable {
-    let stage: ActorStage
-    let number: Int
-    func run() { try? stage.sync(number) }
 }
