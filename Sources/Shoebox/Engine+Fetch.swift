@@ -129,11 +129,12 @@ extension Engine {
                     error.remedy)
                 continue
             }
-            // The mount may have been put back: look whether the own head is still what it was.
+            // The mount may have been put back: look whether the own heads are still what they were, also where nobody else
+            // publishes anything that could be missed.
             let chain = ChainKey(zone: id, replica: peer.replica)
             if reading.isShorter {
+                if shorterHeads.insert(chain).inserted { lookAtOwnHeads() }
                 ownHeadsWritten[id] = nil
-                shorterHeads.insert(chain)
             } else {
                 shorterHeads.remove(chain)
             }

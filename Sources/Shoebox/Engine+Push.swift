@@ -295,10 +295,17 @@ extension Engine {
             try becomeNewReplica(after: zone, because: Self.restored, remedy: Self.restoredRemedy)
             return false
         }
-        if reading.isShorter { try offerAgain(zone) }
+        if reading.isShorter {
+            lookAtOwnHeads()
+            try offerAgain(zone)
+        }
         ownHeadsWritten[zone.id] = now
         return true
     }
+
+    /// Looks with the next push whether the own heads are what was last written: somebody asks whether all is well, or
+    /// something else on the mount was put back.
+    func lookAtOwnHeads() { ownHeadsWritten = [:] }
 
     private static let restored = "This library's state was copied or restored from a backup"
     private static let restoredRemedy =

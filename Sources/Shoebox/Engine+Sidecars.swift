@@ -99,7 +99,7 @@ extension Engine {
             case .document(let document):
                 try clearProblem("sidecarBroken", path: shown)
                 guard try !store.read({ db in try isOrphan(entry, beside: row.id, db) }) else { continue }
-                if let other = try ownerElsewhere(of: document, entry, beside: row) {
+                if let other = try ownerElsewhere(of: document, entry, beside: row, in: directory) {
                     // Both photos get one that says what is said of them.
                     try store.write { db in
                         try oweRemoval(of: entry.name, entry.stamp, of: other, in: row.parent, root, db)
@@ -156,8 +156,11 @@ extension Engine {
                     .map { (id: $0.id, path: path.appending($0.name)) }
             }
         }
-        // It may have followed its photo since the directory was listed.
-        let lost = unseen.filter { files(root).isAbsent($0.path) }.map(\.id)
+        let lost = try unseen.filter { id, path in
+            // It may have followed its photo since the directory was listed, or have gone with it elsewhere.
+            guard files(root).isAbsent(path), let row = try store.read({ db in try db.base(id) }) else { return false }
+            return !isUndecided(row, at: path.parent.appending(row.name))
+        }.map(\.id)
         guard !lost.isEmpty else { return }
         try store.write { db in
             for id in lost {
@@ -219,13 +222,14 @@ extension Engine {
     /// The photo whose own sidecar this is, unchanged, though another one stands beside it now, as after a swap of names in
     /// which not all could be done. A copy of a sidecar is another file, and counts for the photo that it was put beside.
     private func ownerElsewhere(
-        of document: SidecarDocument, _ entry: DirectoryEntry, beside row: BaseRow
+        of document: SidecarDocument, _ entry: DirectoryEntry, beside row: BaseRow, in directory: RelativePath
     ) throws -> RecordID? {
         guard let name = document.record, name != row.id.name else { return nil }
+        let place = WatchedPath(root: row.root, path: directory.appending(row.name))
         return try store.read { db in
             try zones.keys.sorted().lazy.map { RecordID(zone: $0, name: name) }.first { other in
                 guard let own = try db.sidecar(other), entry.stamp.isUnchanged(from: own.stamp) else { return false }
-                guard let known = try db.base(other) else { return false }
+                guard let known = try db.base(other), departed[other]?.place != place else { return false }
                 // Aside it has no place, and its sidecar has not followed yet.
                 if known.isParked { return known.root == row.root }
                 // Of one that is gone by now nothing is elsewhere: it was saved by an editor and moved, sidecar and all.

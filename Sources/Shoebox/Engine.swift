@@ -35,7 +35,7 @@ public final class Engine {
     /// Files that came from the place of another one that can't be judged yet, since when (uptime).
     var displaced: [WatchedPath: UInt64] = [:]
     /// Records whose files were found in the other watched folder, and where.
-    var departed: [RecordID: WatchedPath] = [:]
+    var departed: [RecordID: Departure] = [:]
     /// How often a round has come to each watched folder.
     var looks: [RootKind: Int] = [:]
     /// Deletions that were taken in the last minutes, by when (uptime) and how many.

@@ -269,10 +269,14 @@ extension RootScan {
         }
         let plan = planLocal(
             base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
-            listed: batch.listed, roots: [engine.top(root): .root], departed: departed(batch))
-        for case .delete(let id) in plan.changes { engine.departed[id] = nil }
-        for case .place(let id, _, _, _, _) in plan.changes { placed.insert(id) }
+            listed: batch.listed, roots: [engine.top(root): .root], departed: try departed(batch))
+        for case .place(let id, _, _, _, _) in plan.changes {
+            placed.insert(id)
+            engine.missing[id] = nil
+        }
         outcome.changes += try engine.take(
             plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)
+        for case .delete(let id) in plan.changes { engine.departed[id] = nil }
+        try noteTaken()
     }
 }

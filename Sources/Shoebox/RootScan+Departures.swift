@@ -1,3 +1,4 @@
+import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
@@ -6,26 +7,71 @@ import ShoeboxWorld
 // Files that were moved between the two watched folders: the own library, and others' shares. Each is planned by itself, and
 // what goes from one to another is a new record there. But what takes the place of such a file is no edit of it.
 
+/// Where the file of a record was found in the other watched folder.
+struct Departure {
+    /// Its place there.
+    var place: Engine.WatchedPath
+    /// The file that was found.
+    var file: FileIdentity
+    /// What it became there, once that is in the history.
+    var record: RecordID?
+}
+
 extension RootScan {
-    /// Notes which of some new or changed files had a place in the other watched folder that they have left.
+    /// Notes which of some new or changed files had a place in the other watched folder that they have left. An editor may
+    /// have saved such a photo since: then the sidecar that came along tells.
     func noteArrivals(_ entries: ArraySlice<DirectoryEntry>, in directory: RelativePath) throws {
         guard hasOther else { return }
-        let found = try engine.store.read { [root] db in
-            var found: [(row: BaseRow, former: RelativePath, entry: DirectoryEntry)] = []
-            for entry in entries where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
-                for row in try db.base(inode: entry.stamp.inode, root: root.other)
-                where row.kind == .file && row.stamp.isSameFile(as: entry.stamp) {
-                    guard let former = try db.basePath(of: row.id, top: [engine.top(root.other)]) else { continue }
-                    found.append((row, former, entry))
+        for entry in entries where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
+            let path = directory.appending(entry.name)
+            var rows = try engine.store.read { [root] db in
+                try db.base(inode: entry.stamp.inode, root: root.other).filter {
+                    $0.kind == .file && $0.stamp.isSameFile(as: entry.stamp)
                 }
             }
-            return found
+            if rows.isEmpty { rows = try recordsOfSidecar(beside: path) }
+            for row in rows {
+                let hasLeft = try !isFile(row.stamp.identity, at: place(of: row), in: root.other)
+                engine.departed[row.id] =
+                    hasLeft ? Departure(place: .init(root: root, path: path), file: entry.stamp.identity) : nil
+            }
         }
-        for item in found {
-            // Both: one file with two names.
-            let isThere = isFile(item.row.stamp, at: item.former, in: root.other)
-            engine.departed[item.row.id] =
-                isThere ? nil : .init(root: root, path: directory.appending(item.entry.name))
+    }
+
+    /// The records of the other watched folder whose very sidecar lies beside a file in this one, and not there any more.
+    private func recordsOfSidecar(beside path: RelativePath) throws -> [BaseRow] {
+        guard let name = path.last, let hint = engine.sidecarHint(for: path, root: root) else { return [] }
+        let found = SidecarName.candidates(for: name).compactMap { candidate in
+            try? files.entry(at: path.parent.appending(candidate))
+        }
+        let rows = try engine.store.read { db in
+            try engine.zones.keys.sorted().compactMap { zone -> (row: BaseRow, sidecar: SidecarRow)? in
+                let id = RecordID(zone: zone, name: hint)
+                guard let row = try db.base(id), row.root == root.other, row.kind == .file,
+                    let sidecar = try db.sidecar(id), sidecar.stamp.birthNanoseconds != 0,
+                    found.contains(where: { $0.stamp.isSameFile(as: sidecar.stamp) })
+                else { return nil }
+                return (row, sidecar)
+            }
+        }
+        return try rows.filter { row, sidecar in
+            let former = try place(of: row)?.parent.appending(sidecar.name)
+            return !isFile(sidecar.stamp.identity, at: former, in: root.other)
+        }.map(\.row)
+    }
+
+    /// Notes what became of files that came from the other watched folder.
+    func noteTaken() throws {
+        let open = engine.departed.filter { $0.value.place.root == root && $0.value.record == nil }
+        guard !open.isEmpty else { return }
+        try engine.store.read { db in
+            for (id, departure) in open {
+                let row = try db.base(at: departure.place.path, root: root, top: engine.top(root))
+                guard let row = try row.flatMap({ try db.base($0) }), row.stamp.identity == departure.file else {
+                    continue
+                }
+                engine.departed[id]?.record = row.id
+            }
         }
     }
 
@@ -39,21 +85,32 @@ extension RootScan {
         return !pendingFiles.contains(record.stamp.identity)
     }
 
-    /// The records of a batch whose own files are in the other watched folder.
-    func departed(_ batch: ScanBatch) -> Set<RecordID> {
-        Set(
-            engine.departed.compactMap { id, place in
-                guard let record = batch.base[id], place.root != root,
-                    isFile(record.stamp, at: place.path, in: place.root)
-                else { return nil }
-                return id
-            })
+    /// The records of a batch whose own files are in the other watched folder. Where this account may not delete, what takes
+    /// the place of a file is not taken anyway.
+    func departed(_ batch: ScanBatch) throws -> Set<RecordID> {
+        let some = engine.departed.filter { batch.base[$0.key] != nil && $0.value.place.root != root }
+        guard !some.isEmpty else { return [] }
+        return try engine.store.read { db in
+            Set(
+                try some.filter { id, departure in
+                    guard try engine.may(.deleteRecord, id, db) else { return false }
+                    guard let record = departure.record else {
+                        return isFile(departure.file, at: departure.place.path, in: departure.place.root)
+                    }
+                    // It may have gone elsewhere in there; if it is gone, it may be back.
+                    return try db.base(record) != nil && engine.missing[record] == nil
+                }.keys)
+        }
     }
 
     private var hasOther: Bool { !engine.zonesShown(.shared).isEmpty }
 
-    private func isFile(_ stamp: FileStamp, at path: RelativePath, in root: RootKind) -> Bool {
-        (try? engine.files(root).entry(at: path))?.stamp.isSameFile(as: stamp) == true
+    private func place(of row: BaseRow) throws -> RelativePath? {
+        try engine.store.read { db in try db.basePath(of: row.id, top: [engine.top(row.root)]) }
+    }
+
+    private func isFile(_ identity: FileIdentity, at path: RelativePath?, in root: RootKind) -> Bool {
+        path.flatMap { try? engine.files(root).entry(at: $0) }?.stamp.identity == identity
     }
 }
 

@@ -32,10 +32,7 @@ extension ActorStage {
             if let left = try moveOut(pick, name: name) { try write(left) }
         case .replaceMovedIn(let pick, let into):
             guard let left = try moveIn(pick, into: into) else { return }
-            count += 1
-            let file = File(content: "bytes \(count) of the traveller", caption: nil)
-            try library.write(left, bytes: Array(file.content.utf8))
-            own[left] = file
+            try writeOwn(left, saving: .inPlace)
         case .swapAcross(let one, let two):
             guard let one = file(one), let two = ownFile(two), try hasSidecars([(one, .shared), (two, .library)]) else {
                 return
@@ -53,8 +50,23 @@ extension ActorStage {
             guard own[to] == nil else { return }
             try library.move(from, to: to)
             own[to] = own.removeValue(forKey: from)
+        case .saveOwn(let pick):
+            guard let path = ownFile(pick) else { return }
+            try writeOwn(path, saving: .replacing)
+            hasCarried = true
+        case .saveShared(let pick):
+            guard let path = file(pick) else { return }
+            try write(path, saving: .replacing)
+            hasCarried = true
         default: return
         }
+    }
+
+    private func writeOwn(_ path: RelativePath, saving: SimulatedDisk.Saving) throws {
+        count += 1
+        let file = File(content: "bytes \(count) of the traveller", caption: own[path]?.caption)
+        try library.write(path, bytes: Array(file.content.utf8), saving: saving)
+        own[path] = file
     }
 
     private func ownFile(_ pick: Int) -> RelativePath? { own.isEmpty ? nil : own.keys.sorted()[pick % own.count] }
@@ -114,12 +126,29 @@ extension ActorStage {
 }
 
 extension ActorScript.Step {
+    /// Whether an editor saves something.
+    var isSave: Bool {
+        switch self {
+        case .saveOwn, .saveShared: true
+        default: false
+        }
+    }
+
+    /// Whether a photo is moved without its sidecar.
+    var isRename: Bool {
+        switch self {
+        case .moveFile, .rename, .swap, .replaceMoved, .renameOwn: true
+        default: false
+        }
+    }
+
     /// Whether it needs no look before: photos go with their sidecars, or nothing is moved.
     var isTravel: Bool {
         switch self {
-        case .moveOut, .moveIn, .replaceMovedOut, .replaceMovedIn, .swapAcross, .renameOwn: true
+        case .moveOut, .moveIn, .replaceMovedOut, .replaceMovedIn, .swapAcross, .renameOwn, .saveOwn, .saveShared: true
+        case .moveFolder, .renameFolder: true
         case .look, .sync, .syncBetween, .syncDuring, .syncKilled, .pass, .write, .share, .stop, .takeOut: true
-        case .moveFile, .moveFolder, .rename, .renameFolder, .swap, .overwrite, .replaceMoved, .delete: false
+        case .moveFile, .rename, .swap, .overwrite, .replaceMoved, .delete: false
         }
     }
 }

@@ -41,6 +41,8 @@ final class ActorStage {
     var count = 0
     /// Whether a traveller has moved something to another folder since the last look.
     var hasCarried = false
+    /// Whether it has moved a photo without its sidecar since then.
+    var hasRenamed = false
     var deleted: Set<String> = []
     /// Machines whose process has not looked at anything yet.
     private var restarted: Set<String> = []
@@ -131,6 +133,9 @@ final class ActorStage {
     func perform(_ step: ActorScript.Step) throws {
         // The sidecar of a photo that nobody has looked at yet counts for whatever it lies beside by then.
         if kind == .traveller, hasCarried, !step.isTravel { try lookForAWhile() }
+        // And what was moved by itself and saved at once is another photo.
+        if hasRenamed, step.isSave { try lookForAWhile() }
+        if kind == .traveller, step.isRename { hasRenamed = true }
         switch step {
         case .moveFile(let pick, let into):
             guard let from = file(pick), let name = from.last else { return }
@@ -170,7 +175,9 @@ final class ActorStage {
             // What takes its place before anybody looked was put over it, and is an edit of it.
             try lookForAWhile()
             if let file = files.removeValue(forKey: path) { deleted.insert(file.content) }
-        case .moveOut, .moveIn, .replaceMovedOut, .replaceMovedIn, .swapAcross, .renameOwn: try travel(step)
+        case .moveOut, .moveIn, .replaceMovedOut, .replaceMovedIn, .swapAcross, .renameOwn, .saveOwn,
+            .saveShared:
+            try travel(step)
         case .share(let pick): if !isParticipant, let folder = folder(pick) { try share(folder, by: actor) }
         case .stop(let pick):
             guard !shares.isEmpty else { return }
@@ -202,7 +209,7 @@ final class ActorStage {
     }
 
     func lookForAWhile() throws {
-        hasCarried = false
+        (hasCarried, hasRenamed) = (false, false)
         var isOver = false
         for _ in 0..<20 where !isOver {
             let outcome = try actor.engine.round(extent(actor), reachesContainer: false)

@@ -43,6 +43,9 @@ struct ActorScript: CustomStringConvertible {
         case replaceMovedIn(Int, into: Int)
         case swapAcross(Int, Int)
         case renameOwn(Int, name: Int)
+        /// As an editor saves a photo: another file takes its place.
+        case saveOwn(Int)
+        case saveShared(Int)
         case share(Int)
         case stop(Int)
         case takeOut(Int)
@@ -72,12 +75,14 @@ struct ActorScript: CustomStringConvertible {
         func act() -> Step {
             let (a, b) = (random.below(1_000), random.below(1_000))
             if kind == .traveller, random.below(2) == 0 {
-                return switch random.below(7) {
+                return switch random.below(9) {
                 case 0: .moveOut(a, name: b)
                 case 1: .moveIn(a, into: b)
                 case 2: .replaceMovedOut(a, name: b)
                 case 3: .replaceMovedIn(a, into: b)
                 case 4, 5: .swapAcross(a, b)
+                case 6: .saveOwn(a)
+                case 7: .saveShared(a)
                 default: .renameOwn(a, name: b)
                 }
             }

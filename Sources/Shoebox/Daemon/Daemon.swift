@@ -117,6 +117,7 @@ public final class Daemon {
         rings = []
         if let at = rescanAt, at <= now { work.needsScan = true }
         work.needsScan = work.needsScan || rung.contains(.scan)
+        if rung.contains(.scan) { engine.lookAtOwnHeads() }
         let isDue = schedule.nextPoll <= now
         let isSilent = !work.isLocalWork && rung.isEmpty && (lookAgain ?? .max) > now
         let reaches = isDue || work.hasHint || !rung.isEmpty || !schedule.isOffline
