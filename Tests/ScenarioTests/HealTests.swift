@@ -108,6 +108,29 @@ import Testing
         #expect(laptop.sidecar("Summer/deep/b.jpg", .library)?.fields.tags == ["Beach"])
     }
 
+    @Test func `what only its own device publishes to is completed as soon as anything on the mount is seen put back`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let storage = party.village.world.storage
+        try #require(try party.village.settle())
+        let before = storage.tree()
+        try party.bob.machine.library.write("mine.jpg", "bob's own")
+        try party.alice.machine.library.write("Summer/new.jpg", "by alice")
+        try #require(try party.village.settle())
+        let name = "\(party.bob.engine.replica)"
+        let published = storage.tree().filter { path, _ in !before.keys.contains(path) && path.contains(name) }
+        try #require(!published.isEmpty)
+        try restore(storage, to: before)
+        // Much shorter than what an own head that nobody else reads is taken on trust.
+        for _ in 0..<20 {
+            try party.bob.round(.directories([:]))
+            party.village.world.clock.advance(milliseconds: 1_000)
+        }
+        let missing = Set(published.keys).subtracting(storage.tree().keys)
+        #expect(missing == [])
+    }
+
     @Test func `a container that is gone is made anew on demand, and only in an empty folder`() throws {
         let party = try Party(bob: "readWrite")
         let storage = party.village.world.storage
