@@ -31,9 +31,9 @@ extension RootScan {
             }
             if rows.isEmpty { rows = try recordsOfSidecar(beside: path) }
             for row in rows {
-                let hasLeft = try !isFile(row.stamp.identity, at: place(of: row), in: root.other)
                 engine.departed[row.id] =
-                    hasLeft ? Departure(place: .init(root: root, path: path), file: entry.stamp.identity) : nil
+                    try hasLeft(place(of: row), row.stamp.identity)
+                    ? Departure(place: .init(root: root, path: path), file: entry.stamp.identity) : nil
             }
         }
     }
@@ -55,8 +55,7 @@ extension RootScan {
             }
         }
         return try rows.filter { row, sidecar in
-            let former = try place(of: row)?.parent.appending(sidecar.name)
-            return !isFile(sidecar.stamp.identity, at: former, in: root.other)
+            try hasLeft(place(of: row)?.parent.appending(sidecar.name), sidecar.stamp.identity)
         }.map(\.row)
     }
 
@@ -109,8 +108,16 @@ extension RootScan {
         try engine.store.read { db in try db.basePath(of: row.id, top: [engine.top(row.root)]) }
     }
 
-    private func isFile(_ identity: FileIdentity, at path: RelativePath?, in root: RootKind) -> Bool {
-        path.flatMap { try? engine.files(root).entry(at: $0) }?.stamp.identity == identity
+    /// Whether a file is known not to be any more where it was in the other watched folder.
+    private func hasLeft(_ former: RelativePath?, _ identity: FileIdentity) -> Bool {
+        guard let former else { return false }
+        do { return try engine.files(root.other).entry(at: former)?.stamp.identity != identity } catch {
+            return error.isAbsence
+        }
+    }
+
+    private func isFile(_ identity: FileIdentity, at path: RelativePath, in root: RootKind) -> Bool {
+        (try? engine.files(root).entry(at: path))?.stamp.identity == identity
     }
 }
 
