@@ -112,6 +112,47 @@ import Testing
         }
     }
 
+    private func share(
+        with permission: String
+    ) throws -> (village: Village, alice: Replica, second: Replica, bob: Replica) {
+        let (village, alice, second) = try Village.twoDevices(["One/a.jpg": "shared"], others: ["bob"])
+        let bob = village.replicas[1]
+        try bob.machine.library.write("m.jpg", "own")
+        try bob.machine.library.write("p.jpg", "private")
+        try #require(try village.settle())
+        try #require(alice.request(.caption(path: alice.path("One/a.jpg"), text: "theirs")).code == 0)
+        try #require(bob.request(.caption(path: bob.path("m.jpg"), text: "mine")).code == 0)
+        try #require(bob.request(.caption(path: bob.path("p.jpg"), text: "secret")).code == 0)
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("One")], title: "One", publicPermission: "none", isSealed: true))
+        try #require(alice.request(.invite(share: "One", accounts: ["bob"], permission: permission)).code == 0)
+        try #require(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        _ = (bob.machine.library.takeDirty(), bob.machine.shared.takeDirty())
+        return (village, alice, second, bob)
+    }
+
+    @Test func `what a reader puts in the place of a shared photo is kept with all that is said of it`() throws {
+        let (village, alice, _, bob) = try share(with: "readOnly")
+        let (library, shared) = (bob.machine.library, bob.machine.shared)
+        let mover = Mover(library: library, shared: shared, withSidecars: true)
+        try mover.move("\(Self.folder)/a.jpg", shared, "o.jpg", library)
+        try mover.move("m.jpg", library, "\(Self.folder)/a.jpg", shared)
+        for milliseconds: UInt64 in [100, 1_000] {
+            for _ in 0..<60 {
+                for replica in village.replicas { try replica.round() }
+                village.world.clock.advance(milliseconds: milliseconds)
+            }
+        }
+        #expect(
+            seen(bob, .library) == [
+                "o.jpg": Seen("shared", "theirs"), "p.jpg": Seen("private", "secret"),
+                "Private copies of One/a.jpg": Seen("own", "mine"),
+            ])
+        #expect(seen(bob, .shared) == ["\(Self.folder)/a.jpg": Seen("shared", "theirs")])
+        #expect(seen(alice, .library) == ["One/a.jpg": Seen("shared", "theirs")])
+    }
+
     @Test(arguments: Story.allCases, [(true, true), (true, false), (false, true), (false, false)])
     func `captions stay with their photos when these are moved into or out of somebody else's share`(
         story: Story, how: (withSidecars: Bool, isWatched: Bool)
@@ -120,22 +161,8 @@ import Testing
         guard how.withSidecars || ![.savedAfterMovingOut, .savedAfterMovingIn, .swappedAndSaved].contains(story) else {
             return
         }
-        let (village, alice, second) = try Village.twoDevices(["One/a.jpg": "shared"], others: ["bob"])
-        let bob = village.replicas[1]
+        let (village, alice, second, bob) = try share(with: "readWrite")
         let (library, shared) = (bob.machine.library, bob.machine.shared)
-        try library.write("m.jpg", "own")
-        try library.write("p.jpg", "private")
-        try #require(try village.settle())
-        try #require(alice.request(.caption(path: alice.path("One/a.jpg"), text: "theirs")).code == 0)
-        try #require(bob.request(.caption(path: bob.path("m.jpg"), text: "mine")).code == 0)
-        try #require(bob.request(.caption(path: bob.path("p.jpg"), text: "secret")).code == 0)
-        let made = alice.request(
-            .shareCreate(paths: [alice.path("One")], title: "One", publicPermission: "none", isSealed: true))
-        try #require(alice.request(.invite(share: "One", accounts: ["bob"], permission: "readWrite")).code == 0)
-        try #require(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
-        try #require(try village.settle())
-        _ = (library.takeDirty(), shared.takeDirty())
-
         let mover = Mover(library: library, shared: shared, withSidecars: how.withSidecars)
         func look() throws {
             try bob.round(
