@@ -340,7 +340,7 @@ extension Engine {
                 "Check that the right folder is mounted. A container is made anew only in an empty folder.")
         }
         try remakeContainer(id)
-        ownHeadsWritten = [:]
+        lookAtOwnHeads()
         return Reply(
             lines: ["The container is there again, empty; every device that takes part offers again what it holds."],
             values: ["container": id])

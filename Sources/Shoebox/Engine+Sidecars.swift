@@ -132,6 +132,7 @@ extension Engine {
     private func isUndecided(_ row: BaseRow, at path: RelativePath) -> Bool {
         let key = WatchedPath(root: row.root, path: path)
         guard row.stamp.birthNanoseconds != 0, unsettled[key] != nil || displaced[key] != nil else { return false }
+        // Where nothing stands, or nothing can be seen, there is nothing to be judged.
         guard let entry = try? files(row.root).entry(at: path) else { return false }
         return entry.kind == .file && !entry.stamp.isSameFile(as: row.stamp)
     }

@@ -9,6 +9,8 @@ import ShoeboxWorld
 
 /// Where the file of a record was found in the other watched folder.
 struct Departure {
+    /// The file that the record had then. With another one in its place since, as when it was written anew, it is here again.
+    var former: FileIdentity
     /// Its place there.
     var place: Engine.WatchedPath
     /// The file that was found.
@@ -31,9 +33,10 @@ extension RootScan {
             }
             if rows.isEmpty { rows = try recordsOfSidecar(beside: path) }
             for row in rows {
+                let former = row.stamp.identity
                 engine.departed[row.id] =
-                    try hasLeft(place(of: row), row.stamp.identity)
-                    ? Departure(place: .init(root: root, path: path), file: entry.stamp.identity) : nil
+                    try hasLeft(place(of: row), former)
+                    ? Departure(former: former, place: .init(root: root, path: path), file: entry.stamp.identity) : nil
             }
         }
     }
@@ -41,6 +44,7 @@ extension RootScan {
     /// The records of the other watched folder whose very sidecar lies beside a file in this one, and not there any more.
     private func recordsOfSidecar(beside path: RelativePath) throws -> [BaseRow] {
         guard let name = path.last, let hint = engine.sidecarHint(for: path, root: root) else { return [] }
+        // What can't be looked at tells nothing.
         let found = SidecarName.candidates(for: name).compactMap { candidate in
             try? files.entry(at: path.parent.appending(candidate))
         }
@@ -87,7 +91,9 @@ extension RootScan {
     /// The records of a batch whose own files are in the other watched folder. Where this account may not delete, what takes
     /// the place of a file is not taken anyway.
     func departed(_ batch: ScanBatch) throws -> Set<RecordID> {
-        let some = engine.departed.filter { batch.base[$0.key] != nil && $0.value.place.root != root }
+        let some = engine.departed.filter { id, departure in
+            departure.place.root != root && batch.base[id]?.stamp.identity == departure.former
+        }
         guard !some.isEmpty else { return [] }
         return try engine.store.read { db in
             Set(
@@ -116,6 +122,7 @@ extension RootScan {
         }
     }
 
+    /// Whether a file is known to be at a path; what can't be looked at may be anything.
     private func isFile(_ identity: FileIdentity, at path: RelativePath, in root: RootKind) -> Bool {
         (try? engine.files(root).entry(at: path))?.stamp.identity == identity
     }

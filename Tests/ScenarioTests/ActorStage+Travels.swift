@@ -46,7 +46,6 @@ extension ActorStage {
         case .renameOwn(let pick, let name):
             guard let from = ownFile(pick) else { return }
             let to = ownName(name)
-            if hasCarried { try lookForAWhile() }
             guard own[to] == nil else { return }
             try library.move(from, to: to)
             own[to] = own.removeValue(forKey: from)
@@ -145,10 +144,10 @@ extension ActorScript.Step {
     /// Whether it needs no look before: photos go with their sidecars, or nothing is moved.
     var isTravel: Bool {
         switch self {
-        case .moveOut, .moveIn, .replaceMovedOut, .replaceMovedIn, .swapAcross, .renameOwn, .saveOwn, .saveShared: true
+        case .moveOut, .moveIn, .replaceMovedOut, .replaceMovedIn, .swapAcross, .saveOwn, .saveShared: true
         case .moveFolder, .renameFolder: true
         case .look, .sync, .syncBetween, .syncDuring, .syncKilled, .pass, .write, .share, .stop, .takeOut: true
-        case .moveFile, .rename, .swap, .overwrite, .replaceMoved, .delete: false
+        case .moveFile, .rename, .renameOwn, .swap, .overwrite, .replaceMoved, .delete: false
         }
     }
 }

@@ -132,10 +132,10 @@ final class ActorStage {
 
     func perform(_ step: ActorScript.Step) throws {
         // The sidecar of a photo that nobody has looked at yet counts for whatever it lies beside by then.
-        if kind == .traveller, hasCarried, !step.isTravel { try lookForAWhile() }
+        if hasCarried, !step.isTravel { try lookForAWhile() }
         // And what was moved by itself and saved at once is another photo.
         if hasRenamed, step.isSave { try lookForAWhile() }
-        if kind == .traveller, step.isRename { hasRenamed = true }
+        if step.isRename { hasRenamed = true }
         switch step {
         case .moveFile(let pick, let into):
             guard let from = file(pick), let name = from.last else { return }
