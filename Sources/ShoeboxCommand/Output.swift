@@ -24,13 +24,13 @@ struct Output {
     /// Prints lines for people.
     func text(_ lines: [String]) {
         guard !isQuiet, !lines.isEmpty else { return }
-        Self.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: STDOUT_FILENO)
+        Self.write(Array((lines.map(\.printable).joined(separator: "\n") + "\n").utf8), to: STDOUT_FILENO)
     }
 
     /// Prints lines to standard error: progress and remarks.
     func remark(_ line: String) {
         guard !isQuiet, !isJSON else { return }
-        Self.write(Array((line + "\n").utf8), to: STDERR_FILENO)
+        Self.write(Array((line.printable + "\n").utf8), to: STDERR_FILENO)
     }
 
     /// Prints a failure to standard error.
@@ -46,10 +46,16 @@ struct Output {
             if bytes.last != UInt8(ascii: "\n") { bytes.append(UInt8(ascii: "\n")) }
             Self.write(bytes, to: STDERR_FILENO)
         } else {
-            var text = "shoebox: \(failure.clause)\n"
-            if let remedy = failure.remedy { text += "hint: \(remedy)\n" }
+            var text = "shoebox: \(Self.printable(failure.clause))\n"
+            if let remedy = failure.remedy { text += "hint: \(remedy.printable)\n" }
             Self.write(Array(text.utf8), to: STDERR_FILENO)
         }
+    }
+
+    /// Several lines as a terminal may show them.
+    private static func printable(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+            .joined(separator: "\n")
     }
 
     /// Prints the reply to a request; returns the exit code.
@@ -76,7 +82,7 @@ struct Output {
     /// Asks a question on the terminal; true without one, or when the answer is yes.
     func confirms(_ question: String) -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return true }
-        Self.write(Array("\(question) [y/N] ".utf8), to: STDERR_FILENO)
+        Self.write(Array("\(Self.printable(question)) [y/N] ".utf8), to: STDERR_FILENO)
         return ["y", "yes"].contains((readLine() ?? "").lowercased())
     }
 

@@ -21,7 +21,7 @@ struct RunCommand: ToolCommand {
         let daemon = try Daemon(try installation(), isVerbose: verbose) { line in
             if isQuiet { return }
             let time = StatusText.rfc3339(LiveWorld.nowMilliseconds())
-            Output.write(Array("\(time) \(line)\n".utf8), to: 2)
+            Output.write(Array("\(time) \(line.printable)\n".utf8), to: 2)
         }
         _ = try daemon.run()
         return 0

@@ -32,6 +32,22 @@ struct CommandTests {
         }
     }
 
+    @Test func `what would colour, end or turn around a line of the terminal is shown as its number`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        _ = try alice.initialize()
+        try alice.drop("bytes", at: alice.library + "/Trip/a\u{202E}gpj.jpg")
+        let title = "red\u{1B}[31m\nshoebox: all is well"
+        #expect(try alice.run(["share", "create", alice.library + "/Trip", "--title", title]).code == 0)
+        for words in [["share", "list"], ["list"], ["status"]] {
+            let shown = try alice.run(words).output
+            #expect(!shown.unicodeScalars.contains("\u{1B}") && !shown.unicodeScalars.contains("\u{202E}"))
+            #expect(!shown.contains("\nshoebox: all is well"))
+        }
+        #expect(try alice.run(["share", "list"]).output.contains("red\\u{1b}[31m\\u{a}shoebox"))
+        #expect(try alice.run(["share", "list", "--json"]).output.contains("red"))
+    }
+
     @Test func `a container that is nowhere is offline`() throws {
         let place = try CommandPlace()
         let alice = CommandPerson(name: "alice", place: place)
