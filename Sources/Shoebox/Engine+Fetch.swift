@@ -46,6 +46,7 @@ extension Engine {
         try keepControlFiles(of: id, folder: folder)
         try answerWanted(id, heads: heads)
         guard let zone = zones[id], [.active, .leaveOffered].contains(zone.row.state) else { return 0 }
+        try noteAcknowledged(in: zone)
         let count = try fetchChains(of: id)
         try followPinnedChains(id, folder: folder, heads: heads)
         try compareVectors(id, heads: heads)

@@ -20,11 +20,32 @@ extension Engine {
         return [change.record, photo]
     }
 
+    private func acknowledgedKey(_ zone: ZoneID) -> String { "acknowledged.\(zone).\(replica)" }
+
+    /// Keeps how far the owner's devices say that they have this replica's segments.
+    func noteAcknowledged(in zone: ZoneInfo) throws {
+        let newest = acknowledgedNow(in: zone)
+        let chain = ChainKey(zone: zone.id, replica: replica)
+        guard !zone.row.isMine, newest > acknowledged[chain] ?? 0 else { return }
+        if try store.read({ db in try db.metaNumber(acknowledgedKey(zone.id)) ?? 0 }) < Int64(clamping: newest) {
+            try store.write { db in try db.setMetaNumber(acknowledgedKey(zone.id), Int64(clamping: newest)) }
+        }
+        acknowledged[chain] = newest
+    }
+
+    /// What heads say that go by a control which is known here. One that goes by a newer one, which put this account out, also
+    /// names what was read after that, and refused.
+    private func acknowledgedNow(in zone: ZoneInfo) -> UInt64 {
+        (knownHeads[zone.id] ?? [:]).values.filter { head in
+            head.account == zone.control.owner && head.control.map { $0.version <= zone.row.controlVersion } ?? true
+        }.compactMap { $0.vector[replica]?.sequence }.max() ?? 0
+    }
+
     /// Records with bytes, words, tags or ratings that this replica published and that no device of the owner says it has.
     /// Where something lies is no reason to keep it.
     func unacknowledged(in zone: ZoneInfo, _ db: Database) throws -> [RecordName] {
-        let heads = (knownHeads[zone.id] ?? [:]).values.filter { $0.account == zone.control.owner }
-        let acknowledged = heads.compactMap { $0.vector[replica]?.sequence }.max() ?? 0
+        let before = UInt64(clamping: try db.metaNumber(acknowledgedKey(zone.id)) ?? 0)
+        let acknowledged = max(before, acknowledgedNow(in: zone))
         let places: Set<FieldKey> = [.name, .parent]
         return try db.publishedChanges(in: zone.id, by: replica, after: acknowledged).flatMap { stored in
             guard case .set(let fields) = stored.change.action, !places.isSuperset(of: fields.keys) else {

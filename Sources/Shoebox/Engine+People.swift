@@ -120,8 +120,11 @@ extension Engine {
             try report(
                 "demoted", zone: zone,
                 "In '\(control.title)', \(permissionText(zone)) now, \(lost) changes that were not published count no more.",
-                "Changed photos are copied to 'Private copies of \(control.title)' in your library.")
+                "Changed photos are copied to 'Private copies of \(control.title)' in your library; the rest stays in 'shoebox history'."
+            )
         }
+        try giveOwedNotices()
+        // Where there is a copy of a photo, that is what its user is told.
         try makeOwedCopies()
     }
 

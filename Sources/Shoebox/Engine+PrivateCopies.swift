@@ -258,8 +258,10 @@ extension Engine {
     ) throws -> Int {
         for name in refused {
             let id = RecordID(zone: zone, name: name)
+            let changes = try db.refusedChanges(of: id, by: replica).map(\.change)
+            try oweNotices(of: changes, in: zone, .refused, db)
             guard let row = try db.base(id), row.kind == .file, let hash = row.contentHash,
-                try db.isRefused(content: hash, of: id, sender: replica)
+                changes.contains(where: { Self.content(of: $0)?.contentHash == hash })
             else { continue }
             try owePrivateCopy(of: id, .refused, db)
         }
@@ -272,6 +274,7 @@ extension Engine {
             let id = RecordID(zone: zone, name: stored.change.record)
             if try db.base(id)?.kind == .file { try owePrivateCopy(of: id, .notPublished, db) }
         }
+        try oweNotices(of: lost.map(\.change), in: zone, .notPublished, db)
         try db.refuse(lost.map(\.id), in: zone)
         return lost.count
     }

@@ -44,6 +44,7 @@ extension Engine {
         try finishNewReplica()
         try clearOutdatedProblems()
         try finishWithdrawals()
+        try giveOwedNotices()
         try makeOwedCopies()
         try removeOrphans()
         outcome.requests = try performRequests()
@@ -97,7 +98,7 @@ extension Engine {
         let now = world.uptimeMilliseconds()
         for root in RootKind.allCases {
             let result: ScanOutcome
-            looks[root, default: 0] += 1
+            defer { noteLook(at: root) }
             switch extent {
             case .all:
                 later = later.filter { $0.key.root != root }
@@ -115,6 +116,15 @@ extension Engine {
             if result.isOffline { outcome.offlineRoots.insert(root) }
             if let again = result.lookAgain { outcome.lookAgain = min(outcome.lookAgain ?? .max, again) }
         }
+    }
+
+    /// Counts a look at a watched folder; not one in which something could not be seen, until it has been so for a while.
+    private func noteLook(at root: RootKind) {
+        let now = world.uptimeMilliseconds()
+        let isWhole = unseen.allSatisfy {
+            $0.key.root != root || now >= $0.value + settings.foreignDeletionMilliseconds
+        }
+        if isWhole { looks[root, default: 0] += 1 }
     }
 
     /// Pushes and fetches; a container that is away is a state, not an error.

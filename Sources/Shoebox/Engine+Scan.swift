@@ -29,7 +29,12 @@ extension Engine {
     public func scan(_ root: RootKind, directories: Set<RelativePath>? = nil, author: String) throws -> ScanOutcome {
         var outcome = ScanOutcome()
         guard privateZone != nil || root == .shared else { return outcome }
+        let before = unseen.filter { $0.key.root == root && directories?.contains($0.key.path) ?? true }
+        for place in before.keys { unseen[place] = nil }
+        // What still can't be seen has been so for as long as before.
+        defer { unseen.merge(before.filter { unseen[$0.key] != nil }) { min($0, $1) } }
         guard try checkRoot(root) else {
+            unseen[.init(root: root, path: .root)] = world.uptimeMilliseconds()
             outcome.isOffline = true
             return outcome
         }

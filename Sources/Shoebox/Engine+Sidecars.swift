@@ -128,13 +128,19 @@ extension Engine {
         return count
     }
 
-    /// Whether another file stands in the place of a known one, and it was not judged yet what that means; it will be soon.
+    /// Whether another file stands in the place of a known one, and it was not judged yet what that means: it may still be
+    /// written, wait for a look elsewhere, or could not be read.
     private func isUndecided(_ row: BaseRow, at path: RelativePath) -> Bool {
-        let key = WatchedPath(root: row.root, path: path)
-        guard row.stamp.birthNanoseconds != 0, unsettled[key] != nil || displaced[key] != nil else { return false }
-        // Where nothing stands, or nothing can be seen, there is nothing to be judged.
-        guard let entry = try? files(row.root).entry(at: path) else { return false }
-        return entry.kind == .file && !entry.stamp.isSameFile(as: row.stamp)
+        guard row.stamp.birthNanoseconds != 0 else { return false }
+        do throws(FileError) {
+            // Where nothing stands, there is nothing to be judged.
+            guard let entry = try files(row.root).entry(at: path) else { return false }
+            return entry.kind == .file && !entry.stamp.isSameFile(as: row.stamp)
+        } catch {
+            guard error.mayPass else { return false }
+            later[.init(root: row.root, path: path.parent)] = world.uptimeMilliseconds() + settings.settleMilliseconds
+            return true
+        }
     }
 
     /// Sidecars that are gone from directories whose photos are still there are written anew: deleting one deletes
@@ -230,7 +236,9 @@ extension Engine {
         return try store.read { db in
             try zones.keys.sorted().lazy.map { RecordID(zone: $0, name: name) }.first { other in
                 guard let own = try db.sidecar(other), entry.stamp.isUnchanged(from: own.stamp) else { return false }
-                guard let known = try db.base(other), departed[other]?.place != place else { return false }
+                guard let known = try db.base(other) else { return false }
+                let departure = try db.departure(of: other)
+                guard departure?.root != place.root || departure?.path != place.path else { return false }
                 // Aside it has no place, and its sidecar has not followed yet.
                 if known.isParked { return known.root == row.root }
                 // Of one that is gone by now nothing is elsewhere: it was saved by an editor and moved, sidecar and all.

@@ -34,9 +34,9 @@ public final class Engine {
     var replaced: [RecordID: UInt64] = [:]
     /// Files that came from the place of another one that can't be judged yet, since when (uptime).
     var displaced: [WatchedPath: UInt64] = [:]
-    /// Records whose files were found in the other watched folder, and where.
-    var departed: [RecordID: Departure] = [:]
-    /// How often a round has come to each watched folder.
+    /// Directories of which something could not be looked at, though it may be another time, and since when (uptime).
+    var unseen: [WatchedPath: UInt64] = [:]
+    /// How often each watched folder was looked at.
     var looks: [RootKind: Int] = [:]
     /// Deletions that were taken in the last minutes, by when (uptime) and how many.
     var recentDeletions: [RootKind: [(uptime: UInt64, count: Int)]] = [:]
@@ -52,6 +52,8 @@ public final class Engine {
     var colliding: [RecordID: Collision] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
+    /// How far the owner of a zone has the own segments in it, as it was last stored.
+    var acknowledged: [ChainKey: UInt64] = [:]
     /// When the contents of a zone were last offered again (uptime).
     var lastOffered: [ZoneID: UInt64] = [:]
     /// When it was last looked whether the container has lost what others have published (uptime).
@@ -155,7 +157,7 @@ public final class Engine {
     struct Unsettled {
         var stamp: FileStamp
         var since: UInt64
-        /// How often a round had come to the other watched folder by then.
+        /// How often the other watched folder had been looked at by then.
         var otherLooks: Int
     }
 

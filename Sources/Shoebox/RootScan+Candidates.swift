@@ -117,9 +117,20 @@ extension RootScan {
         try reportUnreadableFolder(folder, error)
         // When it may be read again, its watcher says so.
         guard error.mayPass else { return }
-        let pause = max(engine.settings.settleMilliseconds, 10 * engine.settings.deletionMilliseconds)
+        lookAgain(at: path, after: errorPause, outcome: &outcome)
+        let place = Engine.WatchedPath(root: root, path: path)
+        engine.unseen[place] = engine.unseen[place] ?? now
+    }
+
+    /// How long to wait before what failed is tried again, milliseconds.
+    private var errorPause: UInt64 {
+        max(engine.settings.settleMilliseconds, 10 * engine.settings.deletionMilliseconds)
+    }
+
+    /// Sees to it that a directory is looked at again after so many milliseconds.
+    private func lookAgain(at directory: RelativePath, after pause: UInt64, outcome: inout ScanOutcome) {
         outcome.again(at: now + pause)
-        engine.later[.init(root: root, path: path)] = now + pause
+        engine.later[.init(root: root, path: directory)] = now + pause
     }
 
     /// Adds the folders of the base that a directory may have been before.
@@ -144,7 +155,9 @@ extension RootScan {
             if entry.kind != .file {
                 batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
                 try addFolderOrigins(of: entry, to: &batch, outcome: &outcome)
-            } else if isSettled(entry, at: path, of: batch.known[path].flatMap { batch.base[$0] }, outcome: &outcome) {
+            } else if try isSettled(
+                entry, at: path, of: batch.known[path].flatMap { batch.base[$0] }, outcome: &outcome)
+            {
                 settled.append(path)
             } else {
                 troubled.insert(engine.display(path, root))
@@ -158,9 +171,9 @@ extension RootScan {
             case .failed(let error):
                 hold(path, in: &batch)
                 if error.code == .changedWhileReading {
-                    outcome.again(at: now + engine.settings.settleMilliseconds)
-                    engine.later[.init(root: root, path: directory)] = now + engine.settings.settleMilliseconds
+                    lookAgain(at: directory, after: engine.settings.settleMilliseconds, outcome: &outcome)
                 } else if error.code != .absent {
+                    if error.mayPass { lookAgain(at: directory, after: errorPause, outcome: &outcome) }
                     troubled.insert(engine.display(path, root))
                     try reportUnreadable(path, error)
                 }
@@ -227,7 +240,7 @@ extension RootScan {
     /// place of another one, whether that one has been looked for.
     private func isSettled(
         _ entry: DirectoryEntry, at path: RelativePath, of record: BaseEntry?, outcome: inout ScanOutcome
-    ) -> Bool {
+    ) throws -> Bool {
         let settle = engine.settings.settleMilliseconds
         let otherLooks = engine.looks[root.other] ?? 0
         let key = Engine.WatchedPath(root: root, path: path)
@@ -244,7 +257,8 @@ extension RootScan {
                 // Long untouched by its own account: nobody is in the middle of writing it.
                 known == nil && isOld && !isReplaced
             }
-        if isQuiet && !files.hasWriter(path) || settle == 0 && !isReplaced {
+        let isLookedFor = try isQuiet && isReplaced && record.map(hasGoneOn) ?? false
+        if isQuiet && !isLookedFor && !files.hasWriter(path) || settle == 0 && !isReplaced {
             // What is in no record is looked at each time: with a modification time to come, the wait would begin again.
             if isOld { engine.unsettled[key] = nil }
             return true
@@ -252,8 +266,7 @@ extension RootScan {
         if known?.stamp != entry.stamp || isQuiet {
             engine.unsettled[key] = .init(stamp: entry.stamp, since: now, otherLooks: otherLooks)
         }
-        outcome.again(at: now + settle)
-        engine.later[.init(root: root, path: path.parent)] = now + settle
+        lookAgain(at: path.parent, after: settle, outcome: &outcome)
         return false
     }
 
@@ -276,7 +289,6 @@ extension RootScan {
         }
         outcome.changes += try engine.take(
             plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)
-        for case .delete(let id) in plan.changes { engine.departed[id] = nil }
         try noteTaken()
     }
 }

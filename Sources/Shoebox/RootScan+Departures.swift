@@ -7,37 +7,52 @@ import ShoeboxWorld
 // Files that were moved between the two watched folders: the own library, and others' shares. Each is planned by itself, and
 // what goes from one to another is a new record there. But what takes the place of such a file is no edit of it.
 
-/// Where the file of a record was found in the other watched folder.
-struct Departure {
-    /// The file that the record had then. With another one in its place since, as when it was written anew, it is here again.
-    var former: FileIdentity
-    /// Its place there.
-    var place: Engine.WatchedPath
-    /// The file that was found.
-    var file: FileIdentity
-    /// What it became there, once that is in the history.
-    var record: RecordID?
-}
-
 extension RootScan {
     /// Notes which of some new or changed files had a place in the other watched folder that they have left. An editor may
-    /// have saved such a photo since: then the sidecar that came along tells.
+    /// have saved such a photo since: then the sidecar that came along tells. It is stored before anything comes of it: the
+    /// process may end before the other folder is planned.
     func noteArrivals(_ entries: ArraySlice<DirectoryEntry>, in directory: RelativePath) throws {
         guard hasOther else { return }
+        var left: [DepartureRow] = []
+        var stayed: [RecordID] = []
         for entry in entries where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
             let path = directory.appending(entry.name)
-            var rows = try engine.store.read { [root] db in
-                try db.base(inode: entry.stamp.inode, root: root.other).filter {
-                    $0.kind == .file && $0.stamp.isSameFile(as: entry.stamp)
+            for row in try formerRows(of: entry, at: path) {
+                let former = row.stamp.identity
+                if try hasLeft(place(of: row), former) {
+                    left.append(.init(id: row.id, former: former, root: root, path: path, file: entry.stamp.identity))
+                } else {
+                    stayed.append(row.id)
                 }
             }
-            if rows.isEmpty { rows = try recordsOfSidecar(beside: path) }
-            for row in rows {
-                let former = row.stamp.identity
-                engine.departed[row.id] =
-                    try hasLeft(place(of: row), former)
-                    ? Departure(former: former, place: .init(root: root, path: path), file: entry.stamp.identity) : nil
+        }
+        try note(left, butNot: stayed)
+    }
+
+    /// What the other watched folder last showed of a file that is in this one.
+    private func formerRows(of entry: DirectoryEntry, at path: RelativePath) throws -> [BaseRow] {
+        let rows = try engine.store.read { [root] db in
+            try db.base(inode: entry.stamp.inode, root: root.other).filter {
+                $0.kind == .file && $0.stamp.isSameFile(as: entry.stamp)
             }
+        }
+        return try rows.isEmpty ? recordsOfSidecar(beside: path) : rows
+    }
+
+    private func note(_ left: [DepartureRow], butNot stayed: [RecordID]) throws {
+        guard !left.isEmpty || !stayed.isEmpty else { return }
+        let (fresh, outdated) = try engine.store.read { db in
+            let fresh = try left.filter { departure in
+                var known = try db.departure(of: departure.id)
+                known?.record = nil
+                return known != departure
+            }
+            return (fresh, try stayed.filter { try db.departure(of: $0) != nil })
+        }
+        guard !fresh.isEmpty || !outdated.isEmpty else { return }
+        try engine.store.write { db in
+            for departure in fresh { try db.setDeparture(departure) }
+            for id in outdated { try db.removeDeparture(of: id) }
         }
     }
 
@@ -65,17 +80,18 @@ extension RootScan {
 
     /// Notes what became of files that came from the other watched folder.
     func noteTaken() throws {
-        let open = engine.departed.filter { $0.value.place.root == root && $0.value.record == nil }
-        guard !open.isEmpty else { return }
-        try engine.store.read { db in
-            for (id, departure) in open {
-                let row = try db.base(at: departure.place.path, root: root, top: engine.top(root))
-                guard let row = try row.flatMap({ try db.base($0) }), row.stamp.identity == departure.file else {
-                    continue
-                }
-                engine.departed[id]?.record = row.id
+        let taken = try engine.store.read { db in
+            try db.departures(to: root).filter { $0.record == nil }.compactMap { departure -> DepartureRow? in
+                guard let id = try db.base(at: departure.path, root: root, top: engine.top(root)),
+                    let row = try db.base(id), row.stamp.identity == departure.file
+                else { return nil }
+                var result = departure
+                result.record = row.id
+                return result
             }
         }
+        guard !taken.isEmpty else { return }
+        try engine.store.write { db in for departure in taken { try db.setDeparture(departure) } }
     }
 
     /// Whether a file that stands in the place of another one has to wait until the other watched folder was looked at, too:
@@ -88,23 +104,32 @@ extension RootScan {
         return !pendingFiles.contains(record.stamp.identity)
     }
 
+    /// Whether the file of a record was found in the other watched folder, and has gone on from there before it was taken, as
+    /// with a folder that was renamed: the next look at that folder tells where it is.
+    func hasGoneOn(_ record: BaseEntry) throws -> Bool {
+        let departure = try engine.store.read { db in try db.departure(of: record.id) }
+        guard let departure, departure.root == root.other, departure.record == nil,
+            departure.former == record.stamp.identity
+        else { return false }
+        let isThere = isFile(departure.file, at: departure.path)
+        if isThere == false { try engine.store.write { db in try db.removeDeparture(of: record.id) } }
+        return isThere != true
+    }
+
     /// The records of a batch whose own files are in the other watched folder. Where this account may not delete, what takes
     /// the place of a file is not taken anyway.
     func departed(_ batch: ScanBatch) throws -> Set<RecordID> {
-        let some = engine.departed.filter { id, departure in
-            departure.place.root != root && batch.base[id]?.stamp.identity == departure.former
-        }
-        guard !some.isEmpty else { return [] }
-        return try engine.store.read { db in
-            Set(
-                try some.filter { id, departure in
-                    guard try engine.may(.deleteRecord, id, db) else { return false }
+        try engine.store.read { db in
+            let some = try db.departures(to: root.other).filter { batch.base[$0.id]?.stamp.identity == $0.former }
+            return Set(
+                try some.filter { departure in
+                    guard try engine.may(.deleteRecord, departure.id, db) else { return false }
                     guard let record = departure.record else {
-                        return isFile(departure.file, at: departure.place.path, in: departure.place.root)
+                        return isFile(departure.file, at: departure.path) == true
                     }
                     // It may have gone elsewhere in there; if it is gone, it may be back.
                     return try db.base(record) != nil && engine.missing[record] == nil
-                }.keys)
+                }.map(\.id))
         }
     }
 
@@ -114,17 +139,18 @@ extension RootScan {
         try engine.store.read { db in try db.basePath(of: row.id, top: [engine.top(row.root)]) }
     }
 
-    /// Whether a file is known not to be any more where it was in the other watched folder.
+    /// Whether a file is not any more where it was in the other watched folder. What can't be looked at now counts as gone:
+    /// that matters only where another file is seen to have its place.
     private func hasLeft(_ former: RelativePath?, _ identity: FileIdentity) -> Bool {
         guard let former else { return false }
-        do { return try engine.files(root.other).entry(at: former)?.stamp.identity != identity } catch {
-            return error.isAbsence
-        }
+        return isFile(identity, at: former) != true
     }
 
-    /// Whether a file is known to be at a path; what can't be looked at may be anything.
-    private func isFile(_ identity: FileIdentity, at path: RelativePath, in root: RootKind) -> Bool {
-        (try? engine.files(root).entry(at: path))?.stamp.identity == identity
+    /// Whether a file is at a path in the other watched folder; nil if that can be told another time.
+    private func isFile(_ identity: FileIdentity, at path: RelativePath) -> Bool? {
+        do { return try engine.files(root.other).entry(at: path)?.stamp.identity == identity } catch {
+            return error.mayPass ? nil : false
+        }
     }
 }
 

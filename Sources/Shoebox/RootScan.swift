@@ -240,8 +240,7 @@ struct RootScan {
         case .success(let compared): (listed, comparison) = compared
         case .failure(let error):
             if error.code == .absent, !path.isRoot { return }
-            hasUnseen = true
-            try reportUnreadableFolder(path, error)
+            try putOff(path, error, lookingAt: path, outcome: &outcome)
             return
         }
         func row(_ name: FileName, _ glance: BaseGlance?) throws -> BaseRow? {

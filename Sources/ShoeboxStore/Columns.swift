@@ -72,6 +72,10 @@ extension Row {
         guard let name = FileName(bytes: bytes(column)) else { throw StoreError("column \(column) is no file name") }
         return name
     }
+    /// A path in a watched folder; what is no name in it is left out.
+    func relativePath(_ column: String) -> RelativePath {
+        RelativePath(bytes(column).split(separator: UInt8(ascii: "/")).compactMap { FileName(bytes: Array($0)) })
+    }
     /// A stamp from the columns size, modified, inode, birth and, where there is one, mode.
     func fileStamp() -> FileStamp {
         FileStamp(

@@ -150,15 +150,12 @@ extension Database {
         ).map(StoredChange.init)
     }
 
-    /// Whether a content of a record was published by this replica and is refused.
-    public func isRefused(content hash: Digest32, of id: RecordID, sender: ReplicaID) throws -> Bool {
-        let rows = try Row.fetchAll(
+    /// The changes of a record that a replica published, or was to publish, and that are refused.
+    public func refusedChanges(of id: RecordID, by sender: ReplicaID) throws -> [StoredChange] {
+        try Row.fetchAll(
             cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND record = ? AND sender = ? AND state = 2"),
-            arguments: [id.zone.data, id.name.data, sender.data])
-        return try rows.map(StoredChange.init).contains { stored in
-            guard case .set(let fields) = stored.change.action else { return false }
-            return fields[.content]?.asset?.contentHash == hash
-        }
+            arguments: [id.zone.data, id.name.data, sender.data]
+        ).map(StoredChange.init)
     }
 
     /// Judges every change of a zone again after its control changed; returns the records whose changes now count

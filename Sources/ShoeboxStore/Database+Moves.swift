@@ -52,6 +52,7 @@ extension Database {
     ) throws {
         // What is parked lies under a name made from its record until it is put where it belongs.
         guard old != new, var row = try base(old), !row.isParked, try base(new) == nil else { return }
+        let departure = try departure(of: old)
         try removeBase(old)
         row.id = new
         if let parent { row.parent = parent }
@@ -61,5 +62,10 @@ extension Database {
             sql: "UPDATE OR REPLACE base SET parentZone = ?, parent = ? WHERE parentZone = ? AND parent = ?"
         ).execute(arguments: [new.zone.data, new.name.data, old.zone.data, old.name.data])
         try moveSidecar(from: old, to: new)
+        if var departure {
+            departure.id = new
+            try setDeparture(departure)
+        }
+        try rekeyDeparture(to: old, as: new)
     }
 }

@@ -152,10 +152,9 @@ extension Database {
     /// Everything renamed into place and not known to be durable.
     public func intents() throws -> [IntentRow] {
         try Row.fetchAll(cachedStatement(sql: "SELECT * FROM intent ORDER BY id")).compactMap { row in
-            let names = row.bytes("path").split(separator: UInt8(ascii: "/")).compactMap { FileName(bytes: Array($0)) }
             guard let hash = row.digest("hash") else { return nil }
             return IntentRow(
-                rowID: row["id"], root: RootKind(rawValue: row["root"]) ?? .library, path: RelativePath(names),
+                rowID: row["id"], root: RootKind(rawValue: row["root"]) ?? .library, path: row.relativePath("path"),
                 id: RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record")),
                 inode: UInt64(bitPattern: row["inode"]), size: UInt64(bitPattern: row["size"]), contentHash: hash,
                 boot: row["boot"])

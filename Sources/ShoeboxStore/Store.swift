@@ -94,6 +94,7 @@ enum Schema {
         migrator.registerMigration("positions") { db in try db.execute(sql: positions) }
         migrator.registerMigration("snapshots") { db in try db.execute(sql: snapshots) }
         registerAnnouncements(in: &migrator)
+        migrator.registerMigration("departures") { db in try db.execute(sql: departures) }
         return migrator
     }
 

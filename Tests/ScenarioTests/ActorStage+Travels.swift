@@ -52,11 +52,11 @@ extension ActorStage {
         case .saveOwn(let pick):
             guard let path = ownFile(pick) else { return }
             try writeOwn(path, saving: .replacing)
-            hasCarried = true
+            (hasCarried, hasSaved) = (true, true)
         case .saveShared(let pick):
             guard let path = file(pick) else { return }
             try write(path, saving: .replacing)
-            hasCarried = true
+            (hasCarried, hasSaved) = (true, true)
         default: return
         }
     }
@@ -112,7 +112,7 @@ extension ActorStage {
     private func carry(
         _ from: RelativePath, from source: SimulatedDisk, to: RelativePath, on target: SimulatedDisk
     ) throws {
-        hasCarried = true
+        (hasCarried, hasMoved) = (true, true)
         for suffix in ["", ".json"] {
             guard try source.stamp("\(from)\(suffix)") != nil else { continue }
             if source === target {
@@ -129,6 +129,14 @@ extension ActorScript.Step {
     var isSave: Bool {
         switch self {
         case .saveOwn, .saveShared: true
+        default: false
+        }
+    }
+
+    /// Whether a photo is moved with its sidecar.
+    var isCarry: Bool {
+        switch self {
+        case .moveOut, .moveIn, .replaceMovedOut, .replaceMovedIn, .swapAcross: true
         default: false
         }
     }

@@ -23,7 +23,7 @@ final class ActorStage {
     var actor: Replica { machines[0] }
     private var owners: [Replica] { machines.filter { $0.label == "alice" } }
     private let bob: Replica
-    private var isParticipant: Bool { kind == .participant || kind == .traveller }
+    private var isParticipant: Bool { kind.isParticipant }
     /// Where the actor acts: the whole library, or the folder of the one share.
     private var root: RootKind { isParticipant ? .shared : .library }
     var disk: SimulatedDisk { isParticipant ? actor.machine.shared : actor.machine.library }
@@ -43,6 +43,9 @@ final class ActorStage {
     var hasCarried = false
     /// Whether it has moved a photo without its sidecar since then.
     var hasRenamed = false
+    /// Whether a photo was moved with its sidecar, and one saved by an editor, since the last look.
+    var hasMoved = false
+    var hasSaved = false
     var deleted: Set<String> = []
     /// Machines whose process has not looked at anything yet.
     private var restarted: Set<String> = []
@@ -55,7 +58,7 @@ final class ActorStage {
         self.kind = kind
         self.village = village
         bob = village.replicas[1]
-        let isParticipant = kind == .participant || kind == .traveller
+        let isParticipant = kind.isParticipant
         machines = isParticipant ? [bob, alice, second] : [alice, second, bob]
         top = isParticipant ? try Self.path("alice/S1") : .root
         let shared = try Self.path("Trip")
@@ -75,7 +78,7 @@ final class ActorStage {
         if isParticipant || seed % 2 == 0 { try share(shared, by: alice) }
         try acceptAll()
         if isParticipant { shares = [:] }
-        if kind == .traveller { try fillOwn() }
+        if kind.travels { try fillOwn() }
         try #require(try village.settle())
         for machine in machines { _ = extent(machine) }
     }
@@ -133,6 +136,8 @@ final class ActorStage {
     func perform(_ step: ActorScript.Step) throws {
         // The sidecar of a photo that nobody has looked at yet counts for whatever it lies beside by then.
         if hasCarried, !step.isTravel { try lookForAWhile() }
+        // What is moved on by then, was saved by an editor, and left its place to another one, is known by nothing.
+        if hasMoved, hasSaved, step.isCarry { try lookForAWhile() }
         // And what was moved by itself and saved at once is another photo.
         if hasRenamed, step.isSave { try lookForAWhile() }
         if step.isRename { hasRenamed = true }
@@ -209,7 +214,7 @@ final class ActorStage {
     }
 
     func lookForAWhile() throws {
-        (hasCarried, hasRenamed) = (false, false)
+        (hasCarried, hasRenamed, hasMoved, hasSaved) = (false, false, false, false)
         var isOver = false
         for _ in 0..<20 where !isOver {
             let outcome = try actor.engine.round(extent(actor), reachesContainer: false)

@@ -14,6 +14,7 @@ enum Deed: String, CaseIterable {
     // What users do with files, and what comes of it at the others'.
     case importing, mirroring, firstMirror, overwriting, overwritten, renaming, renamed, moving, deleting, deleted
     case deletingTheirs, deletedTheirs, droppingTheirs, swapping, swapped, conflict, readOnlyEdit
+    case movingOut, movingIn, changingPlaces
     // What is said of photos.
     case sidecar, sidecarSeen, tag, untag, tagRename, tagDelete, tagRenameOwn, tagDeleteOwn, rate, caption, resolve
     // Shares and people.
@@ -34,8 +35,8 @@ enum Deed: String, CaseIterable {
     var victim: Person {
         switch self {
         case .mirroring, .overwritten, .renamed, .swapped, .deleted, .deletingTheirs, .droppingTheirs, .sidecarSeen,
-            .conflict,
-            .readOnlyEdit, .accept, .joinByLink, .demoted, .revoked, .leave, .leaveKeeping, .ended, .endedKeeping,
+            .conflict, .movingOut, .movingIn, .changingPlaces, .readOnlyEdit, .accept, .joinByLink, .demoted, .revoked,
+            .leave, .leaveKeeping, .ended, .endedKeeping,
             .restoreShare, .takeOver, .declineTransfer, .acceptInvited, .acceptAll, .decline, .ask:
             .bob
         case .firstMirror, .pair: .laptop

@@ -47,6 +47,48 @@ import Testing
         #expect(party.bob.tree(.shared).isEmpty)
     }
 
+    @Test
+    func `what was published before the removal, and read by the owner only after it, is kept by who is removed`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "known in time")
+        try #require(try party.village.settle())
+        party.alice.machine.mount.behaviour.appendDelayMilliseconds = 600_000
+        try party.bob.machine.shared.write("alice/Summer/x.jpg", "published")
+        try party.bob.machine.shared.write("alice/Summer/deep/b.jpg", "edited")
+        try party.rounds(of: party.bob, 8)
+        try #require(try party.bob.store.read { db in try db.pendingChanges(in: party.zone, limit: 1).isEmpty })
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+        party.alice.machine.mount.behaviour.appendDelayMilliseconds = 0
+        try party.rounds(of: party.alice, 4)
+        party.expectNamed("refused", by: [party.alice], containing: "bob")
+        #expect(try party.village.settle())
+        party.expectShown(["a.jpg": "known in time", "deep/b.jpg": "bbb"])
+        #expect(
+            party.bob.tree(.library) == ["Kept from Summer/x.jpg": "published", "Kept from Summer/b.jpg": "edited"])
+        #expect(party.bob.tree(.shared).isEmpty)
+    }
+
+    /// - Parameter isTaken: whether the daemon noted it while it could not publish it.
+    @Test(arguments: [true, false])
+    func `who may only read from now on is told which words and names of theirs came too late`(isTaken: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let shared = party.bob.machine.shared
+        if isTaken { party.bob.machine.mount.unmount() }
+        try shared.write("alice/Summer/a.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "mine", "rating": 3}"#)
+        try shared.move("alice/Summer/deep/b.jpg", to: "alice/Summer/deep/z.jpg")
+        if isTaken { try party.rounds(of: party.bob, 8) }
+        #expect(party.alice.request(.permission(share: "Summer", account: "bob", permission: "readOnly")).code == 0)
+        party.bob.machine.mount.mount()
+        #expect(try party.village.settle())
+        party.expectShown()
+        #expect(party.bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"])
+        party.expectNamed("undone", by: [party.bob], containing: "'a.jpg' in 'Summer' (caption, rating)")
+        party.expectNamed("undone", by: [party.bob], containing: "'b.jpg' in 'Summer' (name)")
+        #expect(party.bob.tree(.library).isEmpty)
+    }
+
     @Test func `by the share's policy all copies are kept when it ends`() throws {
         var village = try Village(labels: ["alice", "bob"])
         let (alice, bob) = (village.replicas[0], village.replicas[1])

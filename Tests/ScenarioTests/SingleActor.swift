@@ -22,6 +22,13 @@ struct ActorScript: CustomStringConvertible {
         case killed
         /// As a participant, who moves photos with their sidecars between that share and the own library as well.
         case traveller
+        /// As that; processes are killed.
+        case killedTraveller
+
+        /// Whether it is about somebody else's share.
+        var isParticipant: Bool { self == .participant || travels }
+        var travels: Bool { self == .traveller || self == .killedTraveller }
+        var isKilled: Bool { self == .killed || self == .killedTraveller }
     }
 
     /// One thing that happens. Numbers are picks among what there is at that moment.
@@ -74,7 +81,7 @@ struct ActorScript: CustomStringConvertible {
         var random = SeededGenerator(seed: seed, part: "actor")
         func act() -> Step {
             let (a, b) = (random.below(1_000), random.below(1_000))
-            if kind == .traveller, random.below(2) == 0 {
+            if kind.travels, random.below(2) == 0 {
                 return switch random.below(9) {
                 case 0: .moveOut(a, name: b)
                 case 1: .moveIn(a, into: b)
@@ -102,7 +109,7 @@ struct ActorScript: CustomStringConvertible {
             }
         }
         func meanwhile() -> Step {
-            if kind == .killed, random.below(2) == 0 {
+            if kind.isKilled, random.below(2) == 0 {
                 return .syncKilled(calls: random.below(random.below(2) == 0 ? 30 : 200), random.below(3))
             }
             return switch random.below(8) {

@@ -1,0 +1,64 @@
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+@testable import Shoebox
+
+// What users do with files.
+
+extension Stage {
+    /// Does it: what a user does with files first, then the command. Nil if there is no command.
+    func begin() throws -> Reply? {
+        let library = alice.machine.library
+        let others = bob.machine.shared
+        undone = (try? alice.store.read { db in try db.history(after: 0, limit: .max).map(\.token).max() }) ?? 0
+        switch deed {
+        case .importing:
+            for number in 0..<3 { try library.write("Summer/new/\(number).jpg", "new \(number)") }
+            try library.write("Private/d.jpg", "ddd")
+            try library.write(
+                "Private/d.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "Lake", "tags": ["one", "two"]}"#)
+        case .overwriting: try library.write("Summer/a.jpg", "other", saving: .replacing)
+        case .renaming:
+            try library.move("Summer/a.jpg", to: "Private/z.jpg")
+            try library.move("Summer/deep", to: "Summer/deeper")
+        case .moving:
+            try library.move("Summer/deep/b.jpg", to: "Summer/b.jpg")
+            try library.move("Private/c.jpg", to: "Summer/c.jpg")
+        case .swapping:
+            try library.move(
+                try #require(RelativePath("Summer/a.jpg")), to: try #require(RelativePath("Private/c.jpg")),
+                mode: .exchange)
+        case .movingOut:
+            try cross("alice/Summer/a.jpg", others, "a.jpg", bob.machine.library)
+            try others.write("alice/Summer/a.jpg", "new")
+        case .movingIn:
+            try cross("m.jpg", bob.machine.library, "alice/Summer/m.jpg", others)
+            try bob.machine.library.write("m.jpg", "new")
+        case .changingPlaces:
+            try cross("alice/Summer/a.jpg", others, "aside.jpg", bob.machine.library)
+            try cross("m.jpg", bob.machine.library, "alice/Summer/a.jpg", others)
+            for suffix in ["", ".json"] {
+                try bob.machine.library.move("aside.jpg" + suffix, to: "m.jpg" + suffix)
+            }
+        case .deleting: try library.delete("Summer/deep")
+        case .deletingTheirs: try others.delete("alice/Summer/deep/b.jpg")
+        case .droppingTheirs: try others.delete("alice/Summer")
+        case .sidecar:
+            try library.write(
+                "Summer/a.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "Sea", "tags": ["sun"]}"#)
+        case .conflict, .readOnlyEdit: try others.write("alice/Summer/a.jpg", "by bob")
+        default: return command()
+        }
+        return nil
+    }
+
+    /// Moves a photo with its sidecar to the other watched folder.
+    private func cross(_ source: String, _ from: SimulatedDisk, _ target: String, _ to: SimulatedDisk) throws {
+        for suffix in ["", ".json"] { try from.move(source + suffix, to: target + suffix, on: to) }
+    }
+}
