@@ -275,6 +275,8 @@ extension Engine {
         unsettledPaths.insert(shown)
         log("cannot apply \(operation): \(error)")
         let id = operation.record
+        // Its folder was deleted here as a whole, and its user was asked what that means.
+        guard zones[id.zone]?.row.state != .leaveOffered else { return }
         if error.code == .absent, case .write = operation {
             try report(
                 "contentMissing", path: shown, zone: id.zone,

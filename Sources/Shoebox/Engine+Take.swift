@@ -103,6 +103,8 @@ extension Engine {
         return Problem(
             code: "leaveOffered", zone: zone,
             message: "The folder of the share '\(title)' was deleted. Nothing of it was deleted for others.",
-            remedy: "'shoebox share leave \(zone)' leaves the share; 'shoebox restore \(zone)' brings the folder back.")
+            remedy:
+                "'shoebox share leave \(zone.description.prefix(12))' leaves the share; 'shoebox restore \(zone.description.prefix(12))' brings the folder back."
+        )
     }
 }

@@ -132,6 +132,14 @@ struct LocalTaker {
             if root == .library, let zone = engine.zones[parent.zone], zone.row.state != .active {
                 return try db.markLayoutDirty()
             }
+            guard engine.zones[parent.zone]?.row.state != .leaveOffered else {
+                refuse(
+                    "readOnly", path,
+                    "'\(engine.display(path, root))' lies in the folder of '\(engine.zones[parent.zone]?.control.title ?? "")', which was deleted here; it stays on this machine only.",
+                    "'shoebox restore \(parent.zone.description.prefix(12))' brings the share back, and passes it on; or move it into your library.",
+                    zone: parent.zone)
+                return
+            }
             refuse(
                 "readOnly", path,
                 "'\(engine.display(path, root))' was added to a share that you may only read; it stays on this machine only.",
