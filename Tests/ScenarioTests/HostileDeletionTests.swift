@@ -37,6 +37,23 @@ import Testing
         try party.expectGoesOn()
     }
 
+    @Test func `while it is open whether a share is left, nothing is said to be missing or forbidden in it`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.bob.machine.shared.delete("alice/Summer")
+        try waitOut(party)
+        try party.alice.machine.library.write("Summer/while.jpg", "while")
+        try party.village.pass(6)
+        #expect(party.bob.problems.map(\.code) == ["leaveOffered"], "\(party.bob.problems)")
+        try party.bob.machine.shared.write("alice/Summer/fresh.jpg", "fresh")
+        try party.village.pass(6)
+        party.expectNamed("readOnly", by: [party.bob], containing: "which was deleted here")
+        #expect(Set(party.bob.problems.map(\.code)) == ["leaveOffered", "readOnly"])
+        #expect(party.bob.request(.restoreShare(share: "Summer")).code == 0)
+        #expect(try party.village.settle())
+        party.expectShown(Party.content.merging(["while.jpg": "while", "fresh.jpg": "fresh"]) { $1 })
+        #expect(party.bob.problems.isEmpty, "\(party.bob.problems)")
+    }
+
     @Test func `a share that was brought back is offered to be left no more, whenever the process dies`() throws {
         let village = try Village(labels: ["alice", "bob"], storesMayDie: true)
         let (alice, bob) = (village.replicas[0], village.replicas[1])
