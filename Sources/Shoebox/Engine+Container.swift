@@ -97,10 +97,7 @@ extension Engine {
         if let existing = try RootMarker.read(from: files) {
             let former = try store.read { db in try db.metaText(Self.formerReplicaKey) }
             guard existing.replica == replica || existing.replica.description == former || takeOver else {
-                throw RequestError(
-                    ExitCode.busy,
-                    "The \(root == .library ? "library" : "shared") folder is served by another shoebox already (on \(existing.host.isEmpty ? "some machine" : existing.host)).",
-                    "Use another folder, or run 'shoebox init --take-over' if that other one is gone for good.")
+                throw existing.servedError(root)
             }
             if existing.container == container, existing.account == account, existing.replica != replica {
                 try noteServed(root)
@@ -147,6 +144,16 @@ extension Engine {
         try clearProblem("rootOffline", path: name)
         try clearProblem("rootForeign", path: name)
         return true
+    }
+}
+
+extension RootMarker {
+    /// That another shoebox serves the folder in which this was found.
+    func servedError(_ root: RootKind) -> RequestError {
+        RequestError(
+            ExitCode.busy,
+            "The \(root == .library ? "library" : "shared") folder is served by another shoebox already (on \(host.isEmpty ? "some machine" : host)).",
+            "Use another folder, or run 'shoebox init --take-over' if that other one is gone for good.")
     }
 }
 

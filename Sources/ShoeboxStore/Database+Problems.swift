@@ -23,7 +23,9 @@ public struct Problem: Hashable, Sendable {
         self.remedy = remedy
     }
     /// Codes of what somebody should know and nobody has to do anything about: it goes away by itself after a week.
-    public static let informationCodes: Set<String> = ["ended", "denied", "clock", "shareFolderBack", "undone"]
+    public static let informationCodes: Set<String> = [
+        "ended", "denied", "clock", "refused", "shareFolderBack", "undone",
+    ]
     /// Whether nobody has to do anything about it.
     public var isInformation: Bool { Self.informationCodes.contains(code) }
     /// What makes it one problem: a second report of the same key replaces the first.

@@ -61,6 +61,23 @@ struct DeviceCommandTests {
         #expect(refused.code == 12 && refused.errors.contains("'bob'"))
     }
 
+    @Test func `a device over folders that another one serves is refused before it asks to be admitted`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.must("sync")
+        let again = CommandPerson(name: "again", place: place)
+        let arguments = [
+            "--account", "alice", "--container", alice.container, "--library", alice.library, "--shared", again.shared,
+        ]
+        for words in [["init", "--join", "--wait", "0"], ["init"]] {
+            let refused = try again.run(words + arguments)
+            #expect(refused.code == 11, "\(refused.errors)")
+            #expect(refused.errors.contains("served by another shoebox already"))
+        }
+        #expect(try again.run(["init", "--join", "--wait", "0", "--take-over"] + arguments).code == 3)
+        #expect(try alice.must("device", "list", "--json").json["devices"]?.array?.count == 1)
+    }
+
     @Test func `joining makes no container where there is none`() throws {
         let place = try CommandPlace()
         let phone = CommandPerson(name: "phone", place: place)

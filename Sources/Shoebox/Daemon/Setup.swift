@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import ShoeboxCloud
+import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxStore
 import ShoeboxWorld
@@ -89,6 +90,7 @@ public struct Setup {
         let isBound = try store.read { db in try db.metaText("container") } != nil
         let lostState = !isBound && state.isSetUp
         var madeContainer = false
+        if try !takesOver && state.readIdentity() == nil { try refuseServed(world) }
         if joins != nil {
             // A device that joins an account finds the account's container there; a new one would be another place.
             try openContainer(world)
@@ -156,6 +158,13 @@ public struct Setup {
     }
 
     // MARK: Folders
+
+    /// Folders that another shoebox serves are refused before an account is made, or anybody is asked to admit this device.
+    private func refuseServed(_ world: World) throws {
+        for (root, files) in [(RootKind.library, world.library), (.shared, world.shared)] {
+            if let marker = try RootMarker.read(from: files) { throw marker.servedError(root) }
+        }
+    }
 
     private func makeFolder(_ path: AbsolutePath) throws {
         do {
