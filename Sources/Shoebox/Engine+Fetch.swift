@@ -179,6 +179,13 @@ extension Engine {
         return false
     }
 
+    /// Notes that a chain can't be read on; under its own path, by which it is taken back, whatever could not be read.
+    private func reportSegment(_ error: CloudError, of replica: ReplicaID, in zone: ZoneInfo) throws {
+        let chain = "zones/\(zone.id)/log/\(replica)"
+        let path = error.path.contains("/log/\(replica)") ? error.path : chain
+        try report("segmentDamaged", path: path, zone: zone.id, error.message, error.remedy)
+    }
+
     /// Applies a replica's new segments, page by page, each together with the change token.
     func readChain(
         _ start: PeerRow, head: HeadRecord, zone: ZoneInfo, folder: ZoneFolder
@@ -194,7 +201,7 @@ extension Engine {
                     keyring: zones[zone.id]?.keyring ?? zone.keyring)
             } catch {
                 guard error.concernsOneZone else { throw error }
-                try report("segmentDamaged", path: error.path, zone: zone.id, error.message, error.remedy)
+                try reportSegment(error, of: peer.replica, in: zone)
                 return count
             }
             if !page.segments.isEmpty {
@@ -243,7 +250,7 @@ extension Engine {
                 return count
             case .damaged(let error):
                 if error.code == .damaged { try noteDamaged(chain) }
-                try report("segmentDamaged", path: error.path, zone: zone.id, error.message, error.remedy)
+                try reportSegment(error, of: peer.replica, in: zone)
                 return count
             }
         }

@@ -20,32 +20,52 @@ extension Engine {
         return [change.record, photo]
     }
 
-    private func acknowledgedKey(_ zone: ZoneID) -> String { "acknowledged.\(zone).\(replica)" }
-
-    /// Keeps how far the owner's devices say that they have this replica's segments.
-    func noteAcknowledged(in zone: ZoneInfo) throws {
-        let newest = acknowledgedNow(in: zone)
-        let chain = ChainKey(zone: zone.id, replica: replica)
-        guard !zone.row.isMine, newest > acknowledged[chain] ?? 0 else { return }
-        if try store.read({ db in try db.metaNumber(acknowledgedKey(zone.id)) ?? 0 }) < Int64(clamping: newest) {
-            try store.write { db in try db.setMetaNumber(acknowledgedKey(zone.id), Int64(clamping: newest)) }
-        }
-        acknowledged[chain] = newest
+    /// By the replica that says it: how far it has this replica's segments.
+    private func acknowledgedKey(_ zone: ZoneID, _ other: ReplicaID) -> String {
+        "acknowledged.\(zone).\(replica).\(other)"
     }
 
-    /// What heads say that go by a control which is known here. One that goes by a newer one, which put this account out, also
-    /// names what was read after that, and refused.
-    private func acknowledgedNow(in zone: ZoneInfo) -> UInt64 {
+    /// The newest heads of those who can put this account out.
+    private func judgingHeads(in zone: ZoneInfo) -> [HeadRecord] {
         (knownHeads[zone.id] ?? [:]).values.filter { head in
-            head.account == zone.control.owner && head.control.map { $0.version <= zone.row.controlVersion } ?? true
-        }.compactMap { $0.vector[replica]?.sequence }.max() ?? 0
+            (head.account == zone.control.owner || zone.control.isAdmin(head.account))
+                && zone.control.retired[head.device.digest] == nil
+        }
     }
 
-    /// Records with bytes, words, tags or ratings that this replica published and that no device of the owner says it has.
-    /// Where something lies is no reason to keep it.
+    /// What a head says, if it goes by a control that is known here. One that goes by a newer one, which put this account out,
+    /// also names what was read after that, and refused.
+    private func acknowledged(by head: HeadRecord, in zone: ZoneInfo) -> UInt64? {
+        guard head.control.map({ $0.version <= zone.row.controlVersion }) ?? true else { return nil }
+        return head.vector[replica]?.sequence
+    }
+
+    /// Keeps how far the devices of the owner and of admins say that they have this replica's segments.
+    func noteAcknowledged(in zone: ZoneInfo) throws {
+        guard !zone.row.isMine else { return }
+        for head in judgingHeads(in: zone) {
+            let chain = ChainKey(zone: zone.id, replica: head.replica)
+            guard let newest = acknowledged(by: head, in: zone), newest > acknowledged[chain] ?? 0 else { continue }
+            let key = acknowledgedKey(zone.id, head.replica)
+            if try store.read({ db in try db.metaNumber(key) ?? 0 }) < Int64(clamping: newest) {
+                try store.write { db in try db.setMetaNumber(key, Int64(clamping: newest)) }
+            }
+            acknowledged[chain] = newest
+        }
+    }
+
+    /// Records with bytes, words, tags or ratings that this replica published and that some device of the owner or an admin had
+    /// not said it has: it may be the one that put this account out, before it had read them. One that has not written for a
+    /// month is not asked. Where something lies is no reason to keep it.
     func unacknowledged(in zone: ZoneInfo, _ db: Database) throws -> [RecordName] {
-        let before = UInt64(clamping: try db.metaNumber(acknowledgedKey(zone.id)) ?? 0)
-        let acknowledged = max(before, acknowledgedNow(in: zone))
+        let now = world.nowMilliseconds()
+        let month: UInt64 = 30 * 86_400_000
+        let heads = judgingHeads(in: zone).filter { $0.content.wallMilliseconds + month > now }
+        let acknowledged =
+            try heads.map { head in
+                let before = UInt64(clamping: try db.metaNumber(acknowledgedKey(zone.id, head.replica)) ?? 0)
+                return max(before, self.acknowledged(by: head, in: zone) ?? 0)
+            }.min() ?? UInt64(0)
         let places: Set<FieldKey> = [.name, .parent]
         return try db.publishedChanges(in: zone.id, by: replica, after: acknowledged).flatMap { stored in
             guard case .set(let fields) = stored.change.action, !places.isSuperset(of: fields.keys) else {

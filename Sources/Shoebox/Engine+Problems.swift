@@ -24,8 +24,9 @@ extension Engine {
                 && (zone.map { key.hasPrefix("\(code)|\($0)|") } ?? true)
         }
         guard !cleared.isEmpty else { return }
-        openProblems.subtract(cleared)
         try store.write { db in try db.clearProblems(code: code, path: path, zone: zone) }
+        // Only then: what could not be stored is taken back another time.
+        openProblems.subtract(cleared)
     }
 
     /// What is said of the container's files of a zone, for as long as the zone is followed.

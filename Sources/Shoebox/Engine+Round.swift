@@ -122,7 +122,7 @@ extension Engine {
     private func noteLook(at root: RootKind) {
         let now = world.uptimeMilliseconds()
         let isWhole = unseen.allSatisfy {
-            $0.key.root != root || now >= $0.value + settings.foreignDeletionMilliseconds
+            $0.key.root != root || now >= $0.value + settings.blindMilliseconds
         }
         if isWhole { looks[root, default: 0] += 1 }
     }

@@ -52,7 +52,7 @@ public final class Engine {
     var colliding: [RecordID: Collision] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
-    /// How far the owner of a zone has the own segments in it, as it was last stored.
+    /// How far a replica of the owner or an admin has the own segments in a zone, as it was last stored.
     var acknowledged: [ChainKey: UInt64] = [:]
     /// When the contents of a zone were last offered again (uptime).
     var lastOffered: [ZoneID: UInt64] = [:]

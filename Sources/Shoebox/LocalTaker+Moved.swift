@@ -68,6 +68,8 @@ extension LocalTaker {
             var fields: [FieldKey: Value] = [:]
             if parent != oldParent { fields[.parent] = parent.parentValue }
             if name != oldName { fields[.name] = .name(name) }
+            // Into the folder of the share that it was put in from another place: there it shows for all from now on.
+            if isPlaced { try engine.removePlacement(placements.records[id], writer: &writer) }
             if !fields.isEmpty { try rename(id, fields, &row) }
             try db.setBase(row)
         } else {

@@ -128,7 +128,7 @@ extension RootScan {
     }
 
     /// Sees to it that a directory is looked at again after so many milliseconds.
-    private func lookAgain(at directory: RelativePath, after pause: UInt64, outcome: inout ScanOutcome) {
+    func lookAgain(at directory: RelativePath, after pause: UInt64, outcome: inout ScanOutcome) {
         outcome.again(at: now + pause)
         engine.later[.init(root: root, path: directory)] = now + pause
     }
@@ -149,6 +149,7 @@ extension RootScan {
         outcome: inout ScanOutcome
     ) throws {
         var settled: [RelativePath] = []
+        let stamps = Dictionary(entries.map { (directory.appending($0.name), $0.stamp) }) { $1 }
         try noteArrivals(entries, in: directory)
         for entry in entries {
             let path = directory.appending(entry.name)
@@ -170,6 +171,8 @@ extension RootScan {
             case .hashed(let hash, let stamp): try add(path, hash: hash, stamp: stamp, to: &batch)
             case .failed(let error):
                 hold(path, in: &batch)
+                // What had its place before it came here is not judged without it.
+                if let stamp = stamps[path] { batch.unsettled.append((path, stamp)) }
                 if error.code == .changedWhileReading {
                     lookAgain(at: directory, after: engine.settings.settleMilliseconds, outcome: &outcome)
                 } else if error.code != .absent {
@@ -282,7 +285,8 @@ extension RootScan {
         }
         let plan = planLocal(
             base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
-            listed: batch.listed, roots: [engine.top(root): .root], departed: try departed(batch))
+            listed: batch.listed, roots: [engine.top(root): .root], departed: try departed(batch),
+            sidecars: batch.sidecars)
         for case .place(let id, _, _, _, _) in plan.changes {
             placed.insert(id)
             engine.missing[id] = nil

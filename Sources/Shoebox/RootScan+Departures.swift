@@ -19,7 +19,7 @@ extension RootScan {
             let path = directory.appending(entry.name)
             for row in try formerRows(of: entry, at: path) {
                 let former = row.stamp.identity
-                if try hasLeft(place(of: row), former) {
+                if try hasLeft(place(of: row), former, from: root.other) {
                     left.append(.init(id: row.id, former: former, root: root, path: path, file: entry.stamp.identity))
                 } else {
                     stayed.append(row.id)
@@ -36,7 +36,7 @@ extension RootScan {
                 $0.kind == .file && $0.stamp.isSameFile(as: entry.stamp)
             }
         }
-        return try rows.isEmpty ? recordsOfSidecar(beside: path) : rows
+        return try rows.isEmpty ? recordsOfSidecar(beside: path, in: root.other) : rows
     }
 
     private func note(_ left: [DepartureRow], butNot stayed: [RecordID]) throws {
@@ -56,9 +56,11 @@ extension RootScan {
         }
     }
 
-    /// The records of the other watched folder whose very sidecar lies beside a file in this one, and not there any more.
-    private func recordsOfSidecar(beside path: RelativePath) throws -> [BaseRow] {
-        guard let name = path.last, let hint = engine.sidecarHint(for: path, root: root) else { return [] }
+    /// The records of a watched folder whose very sidecar lies beside a file in this one, and not where it was any more.
+    func recordsOfSidecar(beside path: RelativePath, in other: RootKind) throws -> [BaseRow] {
+        guard let name = path.last, try engine.store.read({ db in try db.hasSidecars() }),
+            let hint = engine.sidecarHint(for: path, root: root)
+        else { return [] }
         // What can't be looked at tells nothing.
         let found = SidecarName.candidates(for: name).compactMap { candidate in
             try? files.entry(at: path.parent.appending(candidate))
@@ -66,7 +68,7 @@ extension RootScan {
         let rows = try engine.store.read { db in
             try engine.zones.keys.sorted().compactMap { zone -> (row: BaseRow, sidecar: SidecarRow)? in
                 let id = RecordID(zone: zone, name: hint)
-                guard let row = try db.base(id), row.root == root.other, row.kind == .file,
+                guard let row = try db.base(id), row.root == other, row.kind == .file, !row.isParked,
                     let sidecar = try db.sidecar(id), sidecar.stamp.birthNanoseconds != 0,
                     found.contains(where: { $0.stamp.isSameFile(as: sidecar.stamp) })
                 else { return nil }
@@ -74,7 +76,8 @@ extension RootScan {
             }
         }
         return try rows.filter { row, sidecar in
-            try hasLeft(place(of: row)?.parent.appending(sidecar.name), sidecar.stamp.identity)
+            let former = try place(of: row)?.parent.appending(sidecar.name)
+            return hasLeft(former, sidecar.stamp.identity, from: other)
         }.map(\.row)
     }
 
@@ -111,7 +114,7 @@ extension RootScan {
         guard let departure, departure.root == root.other, departure.record == nil,
             departure.former == record.stamp.identity
         else { return false }
-        let isThere = isFile(departure.file, at: departure.path)
+        let isThere = isFile(departure.file, at: departure.path, in: root.other)
         if isThere == false { try engine.store.write { db in try db.removeDeparture(of: record.id) } }
         return isThere != true
     }
@@ -125,7 +128,7 @@ extension RootScan {
                 try some.filter { departure in
                     guard try engine.may(.deleteRecord, departure.id, db) else { return false }
                     guard let record = departure.record else {
-                        return isFile(departure.file, at: departure.path) == true
+                        return isFile(departure.file, at: departure.path, in: root.other) == true
                     }
                     // It may have gone elsewhere in there; if it is gone, it may be back.
                     return try db.base(record) != nil && engine.missing[record] == nil
@@ -139,16 +142,16 @@ extension RootScan {
         try engine.store.read { db in try db.basePath(of: row.id, top: [engine.top(row.root)]) }
     }
 
-    /// Whether a file is not any more where it was in the other watched folder. What can't be looked at now counts as gone:
-    /// that matters only where another file is seen to have its place.
-    private func hasLeft(_ former: RelativePath?, _ identity: FileIdentity) -> Bool {
+    /// Whether a file is not any more where it was in a watched folder. What can't be looked at now counts as gone: that matters
+    /// only where another file is seen to have its place.
+    private func hasLeft(_ former: RelativePath?, _ identity: FileIdentity, from root: RootKind) -> Bool {
         guard let former else { return false }
-        return isFile(identity, at: former) != true
+        return isFile(identity, at: former, in: root) != true
     }
 
-    /// Whether a file is at a path in the other watched folder; nil if that can be told another time.
-    private func isFile(_ identity: FileIdentity, at path: RelativePath) -> Bool? {
-        do { return try engine.files(root.other).entry(at: path)?.stamp.identity == identity } catch {
+    /// Whether a file is at a path in a watched folder; nil if that can be told another time.
+    private func isFile(_ identity: FileIdentity, at path: RelativePath, in root: RootKind) -> Bool? {
+        do { return try engine.files(root).entry(at: path)?.stamp.identity == identity } catch {
             return error.mayPass ? nil : false
         }
     }

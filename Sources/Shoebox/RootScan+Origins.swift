@@ -28,7 +28,8 @@ extension RootScan {
                     return (file.path, byInode + (try db.base(contentHash: file.hash).filter { $0.root == root }))
                 }
             }
-            for (path, rows) in origins {
+            for (path, known) in origins {
+                let rows = try known + broughtSidecar(at: path, besides: known, &batch)
                 for row in rows {
                     switch try shareOrigin(row, of: path, stamp: batch.local[path]?.stamp) {
                     case .counts: break
@@ -56,6 +57,7 @@ extension RootScan {
                 }
             }
         }
+        awaitUnseen(in: &batch, outcome: &outcome)
         // What stands in the place of a file that is elsewhere now, and can't be judged there yet, is no edit of that.
         for entry in batch.base.values where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
             guard let there = batch.local[entry.path], !there.stamp.isSameFile(as: entry.stamp) else { continue }
@@ -64,6 +66,41 @@ extension RootScan {
             }
         }
         try holdSwaps(sources, in: &batch, outcome: &outcome)
+    }
+
+    /// The record whose very sidecar lies beside a file, and not where it was: its file came with it. Notes that for the plan.
+    private func broughtSidecar(
+        at path: RelativePath, besides known: [BaseRow], _ batch: inout ScanBatch
+    ) throws -> [BaseRow] {
+        // In its place, its sidecar is where it belongs.
+        if let id = batch.known[path], let entry = batch.local[path], let record = batch.base[id],
+            entry.stamp.isSameFile(as: record.stamp)
+        {
+            return []
+        }
+        guard let row = try recordsOfSidecar(beside: path, in: root).first, batch.known[path] != row.id else {
+            return []
+        }
+        batch.sidecars[path] = row.id
+        return known.contains { $0.id == row.id } ? [] : [row]
+    }
+
+    /// As long as a directory can't be looked at, what stands in the place of a file that is nowhere to be seen waits: its
+    /// own may be there.
+    private func awaitUnseen(in batch: inout ScanBatch, outcome: inout ScanOutcome) {
+        let isBlind = engine.unseen.contains {
+            $0.key.root == root && now < $0.value + engine.settings.blindMilliseconds
+        }
+        guard isBlind else { return }
+        let present = Set(batch.local.values.map(\.stamp.identity))
+        for entry in batch.base.values.sorted(by: { $0.path < $1.path })
+        where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
+            guard let there = batch.local[entry.path], !there.stamp.isSameFile(as: entry.stamp),
+                !present.contains(entry.stamp.identity)
+            else { continue }
+            hold(entry.path, in: &batch)
+            lookAgain(at: entry.path.parent, after: engine.settings.settleMilliseconds, outcome: &outcome)
+        }
     }
 
     /// What equal bytes in a share say of a file outside of it.

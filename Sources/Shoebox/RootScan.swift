@@ -50,7 +50,9 @@ struct ScanBatch {
     var known: [RelativePath: RecordID] = [:]
     /// Paths that are left out, as what stands there can't be judged yet.
     var held: Set<RelativePath> = []
-    /// Files that are left out since somebody may still be writing them.
+    /// Files beside which lies the very sidecar of a record that had another place, and which record.
+    var sidecars: [RelativePath: RecordID] = [:]
+    /// Files that are left out since somebody may still be writing them, or since they could not be read.
     var unsettled: [(path: RelativePath, stamp: FileStamp)] = []
 }
 

@@ -5,7 +5,10 @@ public import ShoeboxModel
 /// 1. A file's path that is still occupied by a file keeps its record: an edit; unless two or more records swapped
 ///    their files or bytes among their paths, which are moves, or the record's own file is elsewhere and that of another
 ///    record has taken its place, as in a chain of renames, or a new one has; but what an editor put aside is no move.
-///    Where the record's own file has left the root, what took its place is that of another record, or new.
+///    Where the record's own file has left the root, what took its place is that of another record, or new. A file that
+///    nobody knows is that of the record whose own sidecar came along with it, if that has no other: an editor has saved it
+///    on the way. And what came with its sidecar to the place of a file that is nowhere, while its own place went to another
+///    one, is no edit of that.
 /// 2. A file that is gone from its path is where a file with the same inode and birth time is (without birth times: and
 ///    with equal bytes).
 /// 3. Else where the only file with equal bytes is; of several such records, the one of the same name. Empty files tell
@@ -24,12 +27,13 @@ public import ShoeboxModel
 ///     is unknown.
 ///   - parked: records whose files an unfinished plan has put aside; they, and what is in them, are left alone.
 ///   - departed: records whose own file was found outside of this root. What stands in its place is another one's file.
+///   - sidecars: for files beside which lies the very sidecar of a record that had another place, that record.
 public func planLocal(
     base: [BaseEntry], local: [LocalEntry], listed: Set<RelativePath>, roots: [RecordID: RelativePath],
-    parked: Set<RecordID> = [], departed: Set<RecordID> = []
+    parked: Set<RecordID> = [], departed: Set<RecordID> = [], sidecars: [RelativePath: RecordID] = [:]
 ) -> LocalPlan {
     var planner = LocalPlanner(
-        base: base, local: local, listed: listed, roots: roots, parked: parked, departed: departed)
+        base: base, local: local, listed: listed, roots: roots, parked: parked, departed: departed, sidecars: sidecars)
     return planner.plan()
 }
 
@@ -41,6 +45,9 @@ private struct LocalPlanner {
     private let roots: [RecordID: RelativePath]
     private let parked: Set<RecordID>
     private let departed: Set<RecordID>
+    private let sidecars: [RelativePath: RecordID]
+    /// What files that nobody knows are known by: the identity of the record whose sidecar came along.
+    private var carried: [RelativePath: FileIdentity] = [:]
 
     private var baseFolders: [RelativePath: Int] = [:]
     private var rootIDs: [RelativePath: RecordID] = [:]
@@ -56,7 +63,7 @@ private struct LocalPlanner {
 
     init(
         base: [BaseEntry], local: [LocalEntry], listed: Set<RelativePath>, roots: [RecordID: RelativePath],
-        parked: Set<RecordID>, departed: Set<RecordID>
+        parked: Set<RecordID>, departed: Set<RecordID>, sidecars: [RelativePath: RecordID]
     ) {
         self.base = base.sorted { $0.path < $1.path }
         self.local = local.sorted { $0.path < $1.path }
@@ -64,6 +71,7 @@ private struct LocalPlanner {
         self.roots = roots
         self.parked = parked
         self.departed = departed
+        self.sidecars = sidecars
         found = self.base.map { _ in nil }
         owner = self.local.map { _ in nil }
         isMissing = self.base.map { _ in false }
@@ -197,11 +205,53 @@ private struct LocalPlanner {
 
     // MARK: Files
 
+    /// What a file is known by.
+    private func identity(_ entry: LocalEntry) -> FileIdentity { carried[entry.path] ?? entry.stamp.identity }
+
+    private mutating func followSidecars() {
+        guard !sidecars.isEmpty else { return }
+        var known: [RecordID: FileIdentity] = [:]
+        var identities: Set<FileIdentity> = []
+        for entry in base where entry.kind == .file && !isParked(entry) && entry.stamp.birthNanoseconds != 0 {
+            known[entry.id] = entry.stamp.identity
+            identities.insert(entry.stamp.identity)
+        }
+        var taken = Set(local.lazy.filter { $0.kind == .file }.map(\.stamp.identity))
+        for entry in local where entry.kind == .file && !identities.contains(entry.stamp.identity) {
+            guard let own = sidecars[entry.path].flatMap({ known[$0] }), taken.insert(own).inserted else { continue }
+            carried[entry.path] = own
+        }
+    }
+
+    /// Records that made way for the file of another one, which came with its sidecar and whose own place went to a third,
+    /// and whose own file is nowhere.
+    private mutating func replaced() -> Set<Int> {
+        guard !sidecars.isEmpty else { return [] }
+        var records: [FileIdentity: Int] = [:]
+        for (index, entry) in base.enumerated() where entry.kind == .file && !isParked(entry) {
+            records[entry.stamp.identity] = index
+        }
+        let present = Set(local.lazy.filter { $0.kind == .file }.map { [self] in identity($0) })
+        var result: Set<Int> = []
+        for (index, entry) in base.enumerated() where entry.kind == .file && !isParked(entry) {
+            guard let path = expectedPath(entry), let there = localByPath[path], local[there].kind == .file,
+                let other = records[identity(local[there])], other != index, sidecars[path] == base[other].id,
+                !present.contains(entry.stamp.identity), let former = expectedPath(base[other]),
+                let third = localByPath[former], identity(local[third]) != base[other].stamp.identity
+            else { continue }
+            result.insert(index)
+        }
+        return result
+    }
+
     private mutating func matchFiles() {
+        followSidecars()
+        let replaced = replaced()
         var occupied: [Int: Int] = [:]
         for (index, entry) in base.enumerated() where entry.kind == .file && !isParked(entry) {
             if let path = expectedPath(entry), let there = localByPath[path], local[there].kind == .file {
-                if departed.contains(entry.id), local[there].stamp.identity != entry.stamp.identity {
+                let isGone = departed.contains(entry.id) || replaced.contains(index)
+                if isGone, identity(local[there]) != entry.stamp.identity {
                     isMissing[index] = true
                 } else {
                     occupied[index] = there
@@ -236,7 +286,7 @@ private struct LocalPlanner {
         for (index, there) in changed.sorted(by: { $0.key < $1.key }) {
             let entry = local[there]
             var origin: Int?
-            if let known = byIdentity[entry.stamp.identity], known != index,
+            if let known = byIdentity[identity(entry)], known != index,
                 entry.stamp.birthNanoseconds != 0 || entry.contentHash == base[known].contentHash
             {
                 origin = known
@@ -262,7 +312,7 @@ private struct LocalPlanner {
     /// edit of that, and so is what was written where an editor had put the file aside.
     private func chains(_ occupied: [Int: Int], besides swapped: [Int: Int]) -> [Int: Int] {
         let changed = occupied.filter { index, there in
-            swapped[index] == nil && local[there].stamp.identity != base[index].stamp.identity
+            swapped[index] == nil && identity(local[there]) != base[index].stamp.identity
                 && !isOwn(local[there], base[index])
         }
         guard !changed.isEmpty else { return [:] }
@@ -271,7 +321,7 @@ private struct LocalPlanner {
             records[entry.stamp.identity] = index
         }
         var places: [FileIdentity: Int] = [:]
-        for (index, entry) in local.enumerated() where entry.kind == .file { places[entry.stamp.identity] = index }
+        for (index, entry) in local.enumerated() where entry.kind == .file { places[identity(entry)] = index }
         func place(of index: Int) -> Int? {
             guard let there = places[base[index].stamp.identity], isFile(local[there], of: base[index]) else {
                 return nil
@@ -281,7 +331,7 @@ private struct LocalPlanner {
         let occupant = Dictionary(occupied.map { ($0.value, $0.key) }, uniquingKeysWith: min)
         var result: [Int: Int] = [:]
         for (start, there) in changed.sorted(by: { $0.key < $1.key }) where result[start] == nil {
-            if let other = records[local[there].stamp.identity] {
+            if let other = records[identity(local[there])] {
                 guard other != start, isFile(local[there], of: base[other]) else { continue }
             } else {
                 guard let place = place(of: start), !local[place].path.isBackup(of: local[there].path) else {
@@ -303,7 +353,7 @@ private struct LocalPlanner {
 
     /// Whether a file is the one of a record, whatever it holds; where birth times say nothing, with its bytes.
     private func isFile(_ entry: LocalEntry, of record: BaseEntry) -> Bool {
-        entry.stamp.identity == record.stamp.identity
+        identity(entry) == record.stamp.identity
             && (entry.stamp.birthNanoseconds != 0
                 || entry.contentHash != nil && entry.contentHash == record.contentHash && entry.stamp.size > 0)
     }
@@ -317,7 +367,7 @@ private struct LocalPlanner {
     private mutating func matchByInode() {
         var free: [FileIdentity: [Int]] = [:]
         for (index, entry) in local.enumerated() where entry.kind == .file && owner[index] == nil {
-            free[entry.stamp.identity, default: []].append(index)
+            free[identity(entry), default: []].append(index)
         }
         for (index, entry) in base.enumerated() where entry.kind == .file && isMissing[index] && found[index] == nil {
             let key = entry.stamp.identity

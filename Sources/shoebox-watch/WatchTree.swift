@@ -90,7 +90,12 @@ struct WatchTree {
         let pending = names
         names = [:]
         for (watch, names) in pending {
-            guard let node = nodes[watch], let root = node.root, let top = open(root) else { continue }
+            guard let node = nodes[watch], let root = node.root else { continue }
+            guard let top = open(root) else {
+                // What is new in it is found when it is asked for again.
+                lose(root)
+                continue
+            }
             for name in names { look(at: name, in: node, root, top) }
             close(top)
         }

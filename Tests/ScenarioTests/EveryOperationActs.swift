@@ -33,6 +33,14 @@ extension Stage {
             try library.move(
                 try #require(RelativePath("Summer/a.jpg")), to: try #require(RelativePath("Private/c.jpg")),
                 mode: .exchange)
+        case .movingReplaced:
+            try cross("Summer/a.jpg", library, "Summer/deep/moved.jpg", library)
+            try library.write("Summer/a.jpg", "new")
+        case .swappingSaved:
+            try cross("Summer/a.jpg", library, "Summer/aside.jpg", library)
+            try cross("Summer/d.jpg", library, "Summer/a.jpg", library)
+            try cross("Summer/aside.jpg", library, "Summer/d.jpg", library)
+            try library.write("Summer/a.jpg", "saved", saving: .replacing)
         case .movingOut:
             try cross("alice/Summer/a.jpg", others, "a.jpg", bob.machine.library)
             try others.write("alice/Summer/a.jpg", "new")
@@ -57,8 +65,14 @@ extension Stage {
         return nil
     }
 
-    /// Moves a photo with its sidecar to the other watched folder.
+    /// Moves a photo with its sidecar, perhaps to the other watched folder.
     private func cross(_ source: String, _ from: SimulatedDisk, _ target: String, _ to: SimulatedDisk) throws {
-        for suffix in ["", ".json"] { try from.move(source + suffix, to: target + suffix, on: to) }
+        for suffix in ["", ".json"] {
+            if from === to {
+                try from.move(source + suffix, to: target + suffix)
+            } else {
+                try from.move(source + suffix, to: target + suffix, on: to)
+            }
+        }
     }
 }

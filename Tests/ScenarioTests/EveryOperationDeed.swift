@@ -14,7 +14,7 @@ enum Deed: String, CaseIterable {
     // What users do with files, and what comes of it at the others'.
     case importing, mirroring, firstMirror, overwriting, overwritten, renaming, renamed, moving, deleting, deleted
     case deletingTheirs, deletedTheirs, droppingTheirs, swapping, swapped, conflict, readOnlyEdit
-    case movingOut, movingIn, changingPlaces
+    case movingOut, movingIn, changingPlaces, movingReplaced, swappingSaved
     // What is said of photos.
     case sidecar, sidecarSeen, tag, untag, tagRename, tagDelete, tagRenameOwn, tagDeleteOwn, rate, caption, resolve
     // Shares and people.

@@ -69,6 +69,13 @@ extension Stage {
         case .tagRenameOwn, .tagDeleteOwn:
             try must(alice.request(.tag(path: alice.path("Private/c.jpg"), titles: ["own"], isMember: true)))
             try rest()
+        case .movingReplaced, .swappingSaved:
+            try library.write("Summer/d.jpg", "ddd")
+            try library.write("Summer/deep/e.jpg", "eee")
+            try rest()
+            try must(caption("of a"))
+            try must(alice.request(.caption(path: alice.path("Summer/d.jpg"), text: "of d")))
+            try rest()
         case .swapping:
             // It goes where its photo goes.
             try must(caption("of a"))

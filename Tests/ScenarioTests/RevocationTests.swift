@@ -70,6 +70,31 @@ import Testing
         #expect(party.bob.tree(.shared).isEmpty)
     }
 
+    @Test func `what only another device of the owner had taken in before the removal is kept by who is removed`()
+        throws
+    {
+        let (village, alice, second) = try Village.twoDevices(["Summer/a.jpg": "aaa"], others: ["bob"])
+        let bob = village.replicas[1]
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Summer")], title: "Summer", publicPermission: "none", isSealed: true))
+        #expect(alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readWrite")).code == 0)
+        try #require(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        alice.machine.mount.behaviour.appendDelayMilliseconds = 600_000
+        try bob.machine.shared.write("alice/Summer/x.jpg", "published")
+        for _ in 0..<8 {
+            for replica in [bob, second] { try replica.round() }
+            village.world.clock.advance(milliseconds: 700)
+        }
+        try #require(second.tree(.library)["Summer/x.jpg"] == "published")
+        #expect(alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+        alice.machine.mount.behaviour.appendDelayMilliseconds = 0
+        #expect(try village.settle())
+        #expect(alice.tree(.library) == second.tree(.library))
+        let kept = bob.tree(.library)["Kept from Summer/x.jpg"] ?? alice.tree(.library)["Summer/x.jpg"]
+        #expect(kept == "published")
+    }
+
     /// - Parameter isTaken: whether the daemon noted it while it could not publish it.
     @Test(arguments: [true, false])
     func `who may only read from now on is told which words and names of theirs came too late`(isTaken: Bool) throws {

@@ -390,4 +390,21 @@ import Testing
         #expect(second.tree(.library) == alice.tree(.library))
         #expect(alice.tree(.library) == ["Trip/a2.jpg": "aaa", "Trip/b.jpg": "bbb", "Home/c.jpg": "ccc"])
     }
+
+    @Test(arguments: ["Summer/c.jpg", "Summer/deep/z.jpg"])
+    func `a photo that was put into a share, and is moved into the folder of that, stays there for all`(
+        place: String
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let added = party.alice.request(.shareAdd(share: "Summer", paths: [party.alice.path("Private/c.jpg")]))
+        try #require(added.code == 0, "\(added)")
+        try #require(try party.village.settle())
+        try party.alice.machine.library.move("Private/c.jpg", to: place)
+        try #require(try party.village.settle())
+        let expected = Party.content.merging([String(place.dropFirst(7)): "ccc"]) { $1 }
+        let own = Dictionary(uniqueKeysWithValues: expected.map { ("Summer/\($0)", $1) })
+        #expect(party.alice.tree(.library) == own)
+        #expect(party.bob.tree(.shared) == Dictionary(uniqueKeysWithValues: own.map { ("alice/\($0)", $1) }))
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
 }

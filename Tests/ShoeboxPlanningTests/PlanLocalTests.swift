@@ -267,4 +267,23 @@ import Testing
         #expect(
             plan.changes.map(text) == ["place 2 a in 0", "edit 4 8", "create 0 c in 0", "delete 3", "delete 1"])
     }
+
+    @Test func `a file that an editor saved after it had changed places is known by the sidecar that came along`() {
+        let base = [entry(1, "a"), entry(2, "b")]
+        let local = [found("a", inode: 9, content: 9), found("b", inode: 1, content: 1)]
+        let plan = planLocal(
+            base: base, local: local, listed: [.root], roots: [top: .root], sidecars: [path("a"): id(2)])
+        #expect(plan.changes.map(text) == ["place 2 a in 0", "place 1 b in 0", "edit 2 9"])
+        let untold = planLocal(base: base, local: local, listed: [.root], roots: [top: .root])
+        #expect(untold.changes.map(text) == ["edit 1 9", "edit 2 1"])
+    }
+
+    @Test func `what came with its sidecar to the place of a file that is gone is no edit of that`() {
+        let base = [entry(1, "a"), entry(2, "b"), entry(3, "c")]
+        let local = [found("a", inode: 2, content: 2), found("b", inode: 3, content: 3)]
+        let plan = planLocal(
+            base: base, local: local, listed: [.root], roots: [top: .root],
+            sidecars: [path("a"): id(2), path("b"): id(3)])
+        #expect(plan.changes.map(text) == ["place 2 a in 0", "place 3 b in 0", "delete 1"])
+    }
 }
