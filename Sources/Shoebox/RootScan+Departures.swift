@@ -4,6 +4,8 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 // Files that were moved between the two watched folders: the own library, and others' shares. Each is planned by itself, and
 // what goes from one to another is a new record there. But what takes the place of such a file is no edit of it.
 
@@ -124,16 +126,36 @@ extension RootScan {
     func departed(_ batch: ScanBatch) throws -> Set<RecordID> {
         try engine.store.read { db in
             let some = try db.departures(to: root.other).filter { batch.base[$0.id]?.stamp.identity == $0.former }
-            return Set(
-                try some.filter { departure in
-                    guard try engine.may(.deleteRecord, departure.id, db) else { return false }
-                    guard let record = departure.record else {
-                        return isFile(departure.file, at: departure.path, in: root.other) == true
-                    }
-                    // It may have gone elsewhere in there; if it is gone, it may be back.
-                    return try db.base(record) != nil && engine.missing[record] == nil
-                }.map(\.id))
+            let noted = try some.filter { departure in
+                guard try engine.may(.deleteRecord, departure.id, db) else { return false }
+                guard let record = departure.record else {
+                    return isFile(departure.file, at: departure.path, in: root.other) == true
+                }
+                // It may have gone elsewhere in there; if it is gone, it may be back.
+                return try db.base(record) != nil && engine.missing[record] == nil
+            }
+            return Set(noted.map(\.id)).union(try returned(batch, db))
         }
+    }
+
+    /// The records of a batch whose own files lie again, unchanged, where they had been in the other watched folder before they
+    /// came here: what came here and went back before that folder was judged.
+    private func returned(_ batch: ScanBatch, _ db: Database) throws -> [RecordID] {
+        guard hasOther else { return [] }
+        return try batch.base.values.filter { record in
+            guard record.kind == .file, record.stamp.birthNanoseconds != 0, let there = batch.local[record.path],
+                there.kind == .file, !there.stamp.isSameFile(as: record.stamp),
+                try engine.may(.deleteRecord, record.id, db)
+            else { return false }
+            return try db.base(inode: record.stamp.inode, root: root.other).contains { row in
+                guard row.kind == .file, !row.isParked, row.stamp.isSameFile(as: record.stamp),
+                    // A hard link has not come from there.
+                    try db.departure(of: row.id)?.record == record.id,
+                    let path = try db.basePath(of: row.id, top: [engine.top(row.root)])
+                else { return false }
+                return isFile(record.stamp.identity, at: path, in: root.other) == true
+            }
+        }.map(\.id)
     }
 
     private var hasOther: Bool { !engine.zonesShown(.shared).isEmpty }
