@@ -26,6 +26,8 @@ struct LocalTaker {
     var writer: HistoryWriter
     let placements: Placements
     var created: [Int: RecordID] = [:]
+    /// Of these, the records that were there already.
+    private var adopted: Set<RecordID> = []
     var former: [RecordID: BaseRow] = [:]
     var aftermath = Aftermath()
     /// Shares whose folder is gone as a whole: nothing of them is deleted.
@@ -194,6 +196,7 @@ struct LocalTaker {
                 continue
             }
             created[number] = row.id
+            adopted.insert(row.id)
             try db.setBase(
                 BaseRow(
                     root: root, id: row.id, parent: parent, name: name, kind: kind, stamp: stamp, contentHash: hash,
@@ -206,8 +209,8 @@ struct LocalTaker {
     /// What a folder shows by its records as they were before this transaction, by name.
     private mutating func adoptable(in parent: RecordID) throws -> [FileName: [RecordRow]] {
         if let known = known[parent] { return known }
-        // A folder that this transaction made has nothing that could be adopted.
-        guard !created.values.contains(parent) else { return [:] }
+        // A folder that this transaction made has nothing that could be adopted; one that it adopted has.
+        guard adopted.contains(parent) || !created.values.contains(parent) else { return [:] }
         let rootRecord = engine.zones[parent.zone]?.row.rootRecord
         let folders = try foldersOf(parent.zone).filter { $0.isLive && $0.id.name != rootRecord }
         let rows = try folders + engine.placedFileRows(in: parent, placements: placements, db)
