@@ -47,10 +47,8 @@ extension Engine {
     func giveOwedNotices() throws {
         let owed = try store.read { db in try db.metaTexts(prefix: owedPrefix) }
         for (key, text) in owed {
-            let parts = key.dropFirst(owedPrefix.count).split(separator: ".")
-            let words = text.split(separator: " ").map(String.init)
-            if parts.count == 2, let zone = ZoneID(hex: parts[0]), let name = RecordName(text: parts[1]) {
-                try giveNotice(of: RecordID(zone: zone, name: name), words)
+            if let id = Self.owedRecord(key.dropFirst(owedPrefix.count)) {
+                try giveNotice(of: id, text.split(separator: " ").map(String.init))
             }
             try store.write { db in try db.setMetaText(key, nil) }
         }

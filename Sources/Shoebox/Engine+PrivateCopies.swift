@@ -40,13 +40,19 @@ extension Engine {
     func owedCopies(_ db: Database) throws -> [RecordID: PrivateCopyReason] {
         var result: [RecordID: PrivateCopyReason] = [:]
         for (key, text) in try db.metaTexts(prefix: owedPrefix) {
-            let parts = key.dropFirst(owedPrefix.count).split(separator: ".")
-            guard parts.count == 2, let zone = ZoneID(hex: parts[0]), let name = RecordName(text: parts[1]) else {
-                continue
-            }
-            result[RecordID(zone: zone, name: name)] = PrivateCopyReason(rawValue: text) ?? .notPermitted
+            guard let id = Self.owedRecord(key.dropFirst(owedPrefix.count)) else { continue }
+            result[id] = PrivateCopyReason(rawValue: text) ?? .notPermitted
         }
         return result
+    }
+
+    /// The record of a key of something owed, written as its zone and name with a full stop between.
+    static func owedRecord(_ text: Substring) -> RecordID? {
+        let parts = text.split(separator: ".")
+        guard parts.count == 2, let zone = ZoneID(hex: parts[0]), let name = RecordName(text: parts[1]) else {
+            return nil
+        }
+        return RecordID(zone: zone, name: name)
     }
 
     /// Makes the copies that are owed, as far as that can be done now.

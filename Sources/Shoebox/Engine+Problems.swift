@@ -60,9 +60,9 @@ extension Engine {
     /// Whether what lay where it could not be shared is gone from there, is in a record by now, or may be added.
     private func isSettled(_ code: String, path: String, zone: ZoneID?) throws -> Bool {
         guard code == "readOnly" || code == "notInShare" else { return false }
-        if let zone, let state = zones[zone]?.row.state, state != .leaveOffered {
-            if state != .active || may(.addRecord, in: zone) { return true }
-        } else if let zone, zones[zone] == nil {
+        if let zone, zones[zone]?.row.state != .leaveOffered,
+            zones[zone]?.row.state != .active || may(.addRecord, in: zone)
+        {
             return true
         }
         guard path.hasPrefix("shared/"), let place = RelativePath(String(path.dropFirst(7))) else { return false }

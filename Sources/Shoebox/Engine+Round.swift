@@ -98,7 +98,6 @@ extension Engine {
         let now = world.uptimeMilliseconds()
         for root in RootKind.allCases {
             let result: ScanOutcome
-            defer { noteLook(at: root) }
             switch extent {
             case .all:
                 later = later.filter { $0.key.root != root }
@@ -109,9 +108,13 @@ extension Engine {
                     wanted.insert(key.path)
                     later[key] = nil
                 }
-                guard !wanted.isEmpty else { continue }
+                guard !wanted.isEmpty else {
+                    noteLook(at: root)
+                    continue
+                }
                 result = try scan(root, directories: wanted, author: "watcher")
             }
+            noteLook(at: root)
             outcome.taken += result.changes
             if result.isOffline { outcome.offlineRoots.insert(root) }
             if let again = result.lookAgain { outcome.lookAgain = min(outcome.lookAgain ?? .max, again) }

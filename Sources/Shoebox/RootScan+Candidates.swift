@@ -24,6 +24,7 @@ extension RootScan {
         }
         guard !pending.isEmpty else { return }
         var batch = ScanBatch()
+        batch.hasSidecars = try engine.store.read { db in try db.hasSidecars() }
         for listing in pending {
             guard try addAncestors(of: listing.path, to: &batch, outcome: &outcome) else { continue }
             batch.listed.insert(listing.path)
@@ -150,7 +151,7 @@ extension RootScan {
     ) throws {
         var settled: [RelativePath] = []
         let stamps = Dictionary(entries.map { (directory.appending($0.name), $0.stamp) }) { $1 }
-        try noteArrivals(entries, in: directory)
+        try noteArrivals(entries, in: directory, &batch)
         for entry in entries {
             let path = directory.appending(entry.name)
             if entry.kind != .file {
@@ -260,8 +261,8 @@ extension RootScan {
                 // Long untouched by its own account: nobody is in the middle of writing it.
                 known == nil && isOld && !isReplaced
             }
-        let isLookedFor = try isQuiet && isReplaced && record.map(hasGoneOn) ?? false
-        if isQuiet && !isLookedFor && !files.hasWriter(path) || settle == 0 && !isReplaced {
+        let hasGoneOn = try isQuiet && isReplaced && record.map { try self.hasGoneOn($0) } ?? false
+        if isQuiet && !hasGoneOn && !files.hasWriter(path) || settle == 0 && !isReplaced {
             // What is in no record is looked at each time: with a modification time to come, the wait would begin again.
             if isOld { engine.unsettled[key] = nil }
             return true

@@ -13,13 +13,15 @@ extension RootScan {
     /// Notes which of some new or changed files had a place in the other watched folder that they have left. An editor may
     /// have saved such a photo since: then the sidecar that came along tells. It is stored before anything comes of it: the
     /// process may end before the other folder is planned.
-    func noteArrivals(_ entries: ArraySlice<DirectoryEntry>, in directory: RelativePath) throws {
+    func noteArrivals(
+        _ entries: ArraySlice<DirectoryEntry>, in directory: RelativePath, _ batch: inout ScanBatch
+    ) throws {
         guard hasOther else { return }
         var left: [DepartureRow] = []
         var stayed: [RecordID] = []
         for entry in entries where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
             let path = directory.appending(entry.name)
-            for row in try formerRows(of: entry, at: path) {
+            for row in try formerRows(of: entry, at: path, &batch) {
                 let former = row.stamp.identity
                 if try hasLeft(place(of: row), former, from: root.other) {
                     left.append(.init(id: row.id, former: former, root: root, path: path, file: entry.stamp.identity))
@@ -32,13 +34,16 @@ extension RootScan {
     }
 
     /// What the other watched folder last showed of a file that is in this one.
-    private func formerRows(of entry: DirectoryEntry, at path: RelativePath) throws -> [BaseRow] {
+    private func formerRows(
+        of entry: DirectoryEntry, at path: RelativePath, _ batch: inout ScanBatch
+    ) throws -> [BaseRow] {
         let rows = try engine.store.read { [root] db in
             try db.base(inode: entry.stamp.inode, root: root.other).filter {
                 $0.kind == .file && $0.stamp.isSameFile(as: entry.stamp)
             }
         }
-        return try rows.isEmpty ? recordsOfSidecar(beside: path, in: root.other) : rows
+        return try rows.isEmpty
+            ? recordsBrought(with: path, entry.stamp, &batch).filter { $0.root == root.other } : rows
     }
 
     private func note(_ left: [DepartureRow], butNot stayed: [RecordID]) throws {
@@ -58,11 +63,21 @@ extension RootScan {
         }
     }
 
-    /// The records of a watched folder whose very sidecar lies beside a file in this one, and not where it was any more.
-    func recordsOfSidecar(beside path: RelativePath, in other: RootKind) throws -> [BaseRow] {
-        guard let name = path.last, try engine.store.read({ db in try db.hasSidecars() }),
-            let hint = engine.sidecarHint(for: path, root: root)
-        else { return [] }
+    /// The records, of both watched folders, whose very sidecar lies beside a file, and not where it was any more.
+    func recordsBrought(
+        with path: RelativePath, _ stamp: FileStamp, _ batch: inout ScanBatch
+    ) throws -> [BaseRow] {
+        if let known = batch.brought[path] { return known }
+        // In its place, its sidecar is where it belongs.
+        let isInPlace = batch.known[path].flatMap { batch.base[$0] }?.stamp.isSameFile(as: stamp) == true
+        guard batch.hasSidecars, !isInPlace else { return [] }
+        let rows = try recordsOfSidecar(beside: path)
+        batch.brought[path] = rows
+        return rows
+    }
+
+    private func recordsOfSidecar(beside path: RelativePath) throws -> [BaseRow] {
+        guard let name = path.last, let hint = engine.sidecarHint(for: path, root: root) else { return [] }
         // What can't be looked at tells nothing.
         let found = SidecarName.candidates(for: name).compactMap { candidate in
             try? files.entry(at: path.parent.appending(candidate))
@@ -70,7 +85,7 @@ extension RootScan {
         let rows = try engine.store.read { db in
             try engine.zones.keys.sorted().compactMap { zone -> (row: BaseRow, sidecar: SidecarRow)? in
                 let id = RecordID(zone: zone, name: hint)
-                guard let row = try db.base(id), row.root == other, row.kind == .file, !row.isParked,
+                guard let row = try db.base(id), row.kind == .file, !row.isParked,
                     let sidecar = try db.sidecar(id), sidecar.stamp.birthNanoseconds != 0,
                     found.contains(where: { $0.stamp.isSameFile(as: sidecar.stamp) })
                 else { return nil }
@@ -79,7 +94,7 @@ extension RootScan {
         }
         return try rows.filter { row, sidecar in
             let former = try place(of: row)?.parent.appending(sidecar.name)
-            return hasLeft(former, sidecar.stamp.identity, from: other)
+            return hasLeft(former, sidecar.stamp.identity, from: row.root)
         }.map(\.row)
     }
 

@@ -72,15 +72,10 @@ extension RootScan {
     private func broughtSidecar(
         at path: RelativePath, besides known: [BaseRow], _ batch: inout ScanBatch
     ) throws -> [BaseRow] {
-        // In its place, its sidecar is where it belongs.
-        if let id = batch.known[path], let entry = batch.local[path], let record = batch.base[id],
-            entry.stamp.isSameFile(as: record.stamp)
-        {
-            return []
-        }
-        guard let row = try recordsOfSidecar(beside: path, in: root).first, batch.known[path] != row.id else {
-            return []
-        }
+        guard let stamp = batch.local[path]?.stamp,
+            let row = try recordsBrought(with: path, stamp, &batch).first(where: { $0.root == root }),
+            batch.known[path] != row.id
+        else { return [] }
         batch.sidecars[path] = row.id
         return known.contains { $0.id == row.id } ? [] : [row]
     }

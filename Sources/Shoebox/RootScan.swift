@@ -50,6 +50,10 @@ struct ScanBatch {
     var known: [RelativePath: RecordID] = [:]
     /// Paths that are left out, as what stands there can't be judged yet.
     var held: Set<RelativePath> = []
+    /// Whether there is any sidecar that could be beside something else.
+    var hasSidecars = false
+    /// By file: the records, of both watched folders, whose very sidecar lies beside it, and not where it was any more.
+    var brought: [RelativePath: [BaseRow]] = [:]
     /// Files beside which lies the very sidecar of a record that had another place, and which record.
     var sidecars: [RelativePath: RecordID] = [:]
     /// Files that are left out since somebody may still be writing them, or since they could not be read.

@@ -50,6 +50,11 @@ extension Stage {
                     try db.pins(label: identity.label, or: identity.account).contains { $0.compared > 0 }
                 }.map(\.label)
             }.joined(separator: ", ")
+            // A photo that two records stand for shows once, until somebody edits it.
+            result["\(name)'s photos"] = try replica.store.read { db in
+                let photos = try db.zones().flatMap { try db.records(of: .photo, in: $0.id) }
+                return "\(photos.filter(\.isLive).count)"
+            }
             let problems = Set(replica.problems.map(\.code)).subtracting(deed.uncertainProblems)
             result["\(name)'s problems"] = problems.sorted().joined(separator: ",")
             let faults = try replica.engine.verify().faults
