@@ -50,6 +50,7 @@ extension Engine {
         let count = try fetchChains(of: id)
         try followPinnedChains(id, folder: folder, heads: heads)
         try compareVectors(id, heads: heads)
+        _ = try checkOwnVectors(id, heads: heads)
         try carryLost(id, folder: folder)
         let now = world.nowMilliseconds()
         if count > 0 || !isRecent(zone.row.asOf, now: now) {
@@ -94,7 +95,7 @@ extension Engine {
     }
 
     /// Polls every known replica's head, and looks for new replicas now and then. Nil if the zone isn't there at all.
-    private func readHeads(_ id: ZoneID, folder: ZoneFolder) throws -> [ReplicaID: HeadRecord]? {
+    func readHeads(_ id: ZoneID, folder: ZoneFolder) throws -> [ReplicaID: HeadRecord]? {
         var peers = try store.read { db in try db.peers(of: id) }
         let now = world.uptimeMilliseconds()
         let knownReplicas = Set(peers.map(\.replica))

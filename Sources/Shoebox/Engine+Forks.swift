@@ -32,8 +32,9 @@ extension Engine {
         try store.read { db in
             for head in heads.values.sorted(by: { $0.replica < $1.replica }) where zone.control.knows(head.account) {
                 for (subject, position) in head.vector where subject != head.replica && subject != replica {
+                    // What this device was before it went on as a new replica is known to have been put back.
                     guard let peer = peers.first(where: { $0.replica == subject }),
-                        peer.account.map(zone.control.knows) == true
+                        peer.account.map(zone.control.knows) == true, heads[subject]?.device != identity.device
                     else { continue }
                     if position.sequence <= peer.applied.sequence {
                         let known =

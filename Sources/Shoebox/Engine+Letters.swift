@@ -85,6 +85,8 @@ extension Engine {
             try report(
                 "inboxFull", "Somebody has put \(listed.count) files into your inbox in the container.",
                 "Invitations may be missed: ask for links instead, and ask who has write access to the cloud folder.")
+        } else {
+            try clearProblem("inboxFull")
         }
         guard known.count < lettersKnownMax else { return }
         // What could not be read yet comes last, so that it keeps nothing else waiting.

@@ -128,7 +128,10 @@ extension Engine {
             for change in part.flatMap(\.changes) { sequences[change.dot] = segment.position.sequence }
         }
         try store.write { db in
-            for item in built { try db.setOutbox(item.position, bytes: item.bytes, zone: zone.id) }
+            for item in built {
+                try db.setOutbox(item.position, bytes: item.bytes, zone: zone.id)
+                try db.setPosition(item.position, of: replica, in: zone.id)
+            }
             for stored in pending { try db.markPushed([stored.id], sequence: sequences[stored.change.dot] ?? 0) }
             guard var row = try db.zone(zone.id) else { return }
             row.last = previous
@@ -307,8 +310,8 @@ extension Engine {
     /// something else on the mount was put back.
     func lookAtOwnHeads() { ownHeadsWritten = [:] }
 
-    private static let restored = "This library's state was copied or restored from a backup"
-    private static let restoredRemedy =
+    static let restored = "This library's state was copied or restored from a backup"
+    static let restoredRemedy =
         "If another machine runs with the same state directory, set that one up anew with 'shoebox init'."
 
     /// Whether the container has no segment of this replica's that it doesn't know; else it goes on as a new replica. A

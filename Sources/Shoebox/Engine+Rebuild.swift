@@ -50,6 +50,7 @@ extension Engine {
             waiting.remove(root)
             let text = waiting.isEmpty ? nil : waiting.map { String($0.rawValue) }.sorted().joined(separator: ",")
             try store.write { db in try db.setMetaText(rebuildKey, text) }
+            if waiting.isEmpty { try endRestoredState() }
             rebuilding = waiting
             log("the \(display(.root, root)) folder was compared with what is known")
         }
@@ -65,15 +66,22 @@ extension Engine {
             let layout = layOut(folders + files, roots: [top(root)])
             return (layout, paths(of: layout, roots: [top(root): .root]))
         }
+        let isRestored = try isRestoredState()
+        if isRestored { try adoptRewritten(root) }
         var taken: Set<RelativePath> = []
         for (id, path) in known.sorted(by: { $0.value < $1.value }) {
+            // What a state that was put back knows of its folder stands.
+            if isRestored, try isKnownPlace(path, root) || store.read({ db in try db.base(id) }) != nil {
+                taken.insert(path)
+                continue
+            }
             guard let node = layout.nodes[id], let row = try adoptable(node, at: path, root) else { continue }
             taken.insert(path)
             guard try store.read({ db in try db.base(id) }) == nil else { continue }
             try store.write { db in try db.setBase(row) }
         }
         try putAwayDeleted(root, known: known, taken: taken)
-        guard try store.read({ db in try db.metaText(servedKey(root)) }) != nil else { return }
+        guard try !isRestored && store.read({ db in try db.metaText(servedKey(root)) }) != nil else { return }
         try adoptMoved(root, layout: layout, known: known, taken: taken)
     }
 
@@ -92,7 +100,7 @@ extension Engine {
         else { return nil }
         var stamp = entry.stamp
         if node.kind == .file {
-            guard let found = try contentHash(path, root), found.hash == node.contentHash else { return nil }
+            guard let found = contentHash(path, root), found.hash == node.contentHash else { return nil }
             stamp = found.stamp
         }
         let vector = try store.read { db in try db.state(of: node.id) }?.vector ?? [:]
@@ -101,7 +109,7 @@ extension Engine {
             contentHash: node.kind == .file ? node.contentHash : nil, vector: vector, twins: node.twins)
     }
 
-    private func contentHash(_ path: RelativePath, _ root: RootKind) throws -> (hash: Digest32, stamp: FileStamp)? {
+    func contentHash(_ path: RelativePath, _ root: RootKind) -> (hash: Digest32, stamp: FileStamp)? {
         do { return try ContentHasher.hash(path, files(root)) } catch {
             log("not compared: \(error)")
             return nil
@@ -128,9 +136,12 @@ extension Engine {
                     let parent = path(of: file.parent, below: start, zone: zone, known: known, rows: rows)
                 else { continue }
                 let path = parent.appending(name)
-                guard !taken.contains(path), let entry = try self.files(root).entry(at: path), entry.kind == .file,
-                    entry.stamp.size == file.size, let found = try contentHash(path, root), found.hash == hash
+                guard try !taken.contains(path) && !isKnownPlace(path, root),
+                    let entry = try self.files(root).entry(at: path), entry.kind == .file,
+                    entry.stamp.size == file.size, let found = contentHash(path, root), found.hash == hash
                 else { continue }
+                // First, as nobody looks for it once the photo is gone.
+                putAwaySidecar(of: file.id, at: path, root, applier)
                 if case .done = applier.trash(path, expecting: found.stamp, record: file.id) {
                     var folder = path.parent
                     while !folder.isRoot, folder != start, !taken.contains(folder), emptied.insert(folder).inserted {
@@ -142,6 +153,21 @@ extension Engine {
         for path in emptied.sorted(by: { $0.names.count > $1.names.count }) {
             // One that still holds something of the user's stays.
             do { try files(root).removeDirectory(path) } catch { log("left as it is: \(error)") }
+        }
+    }
+
+    /// The sidecar of a photo that is to be put away goes with it; one that names another photo stays.
+    private func putAwaySidecar(of id: RecordID, at path: RelativePath, _ root: RootKind, _ applier: FileApplier) {
+        guard let name = path.last else { return }
+        for candidate in SidecarName.candidates(for: name) {
+            let place = path.parent.appending(candidate)
+            guard let entry = try? files(root).entry(at: place), entry.kind == .file,
+                let bytes = try? files(root).readAll(place, maxBytes: SidecarDocument.bytesMax),
+                case .document(let document) = SidecarDocument.read(bytes), document.record == id.name
+            else { continue }
+            if case .failed(let error) = applier.trash(place, expecting: entry.stamp, record: id) {
+                log("the sidecar stays where it was: \(error)")
+            }
         }
     }
 

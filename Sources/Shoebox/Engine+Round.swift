@@ -42,6 +42,7 @@ extension Engine {
         var outcome = RoundOutcome()
         try reloadZones()
         try finishNewReplica()
+        try noticeRestoredState(reachesContainer: reachesContainer)
         try clearOutdatedProblems()
         try finishWithdrawals()
         try giveOwedNotices()
@@ -51,6 +52,7 @@ extension Engine {
         try rebuildFirst(&outcome, reachesContainer: reachesContainer)
         try scanRoots(extent, &outcome)
         if reachesContainer { try exchange(&outcome) }
+        try readAwaitedSidecars(&outcome)
         for root in RootKind.allCases { try applyAll(root, &outcome) }
         try tidyTrash()
         if reachesContainer, outcome.derived > 0, !outcome.isContainerOffline { try exchange(&outcome, pushOnly: true) }

@@ -68,7 +68,8 @@ extension Engine {
                 case .foreign where former?.name != candidate: continue
                 case let found:
                     // Ours, and edited since it was last read: it is read before it is written. It may be gone by then.
-                    later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
+                    let place = WatchedPath(root: row.root, path: directory)
+                    if !awaitedSidecars.contains(place) { later[place] = world.uptimeMilliseconds() }
                     if case .document = found { return nil }
                     return false
                 }

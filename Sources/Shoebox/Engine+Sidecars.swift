@@ -99,6 +99,10 @@ extension Engine {
             case .document(let document):
                 try clearProblem("sidecarBroken", path: shown)
                 guard try !store.read({ db in try isOrphan(entry, beside: row.id, db) }) else { continue }
+                guard try isUnderstood(document, of: row.id) else {
+                    awaitedSidecars.insert(.init(root: root, path: directory))
+                    continue
+                }
                 if let other = try ownerElsewhere(of: document, entry, beside: row, in: directory) {
                     // Both photos get one that says what is said of them.
                     try store.write { db in
@@ -186,7 +190,9 @@ extension Engine {
         func edits(_ db: Database) throws -> (all: [SidecarEdit], permitted: [SidecarEdit]) {
             let current = try details(of: id, db).sidecar
             let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields)
-            let all = sidecarEdits(file: document.fields, shown: shown, current: current)
+            let all = try sidecarEdits(file: document.fields, shown: shown, current: current).filter { edit in
+                try rev == nil || shown != nil || !wasSaid(edit, of: id, db)
+            }
             return (all, try all.filter { try may($0.action, id, db) })
         }
         let asked = try store.read { db in try edits(db) }

@@ -54,6 +54,8 @@ public final class Engine {
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
     /// How far a replica of the owner or an admin has the own segments in a zone, as it was last stored.
     var acknowledged: [ChainKey: UInt64] = [:]
+    /// How far others have the very segments that this replica published, as it was last stored.
+    var confirmed: [ChainKey: UInt64] = [:]
     /// When the contents of a zone were last offered again (uptime).
     var lastOffered: [ZoneID: UInt64] = [:]
     /// When it was last looked whether the container has lost what others have published (uptime).
@@ -139,6 +141,10 @@ public final class Engine {
     /// When the container was last read to its end, milliseconds since 1970; 0 for not yet by this engine. What the
     /// database says of it may be a minute older.
     public internal(set) var containerReadMilliseconds: UInt64 = 0
+    /// Directories with sidecars that are read once the container was.
+    var awaitedSidecars: Set<WatchedPath> = []
+    /// Whether it was looked whether this state is older than what it published.
+    var isStateCompared = false
     /// Stores the identity when it changes.
     public var saveIdentity: (Identity) throws -> Void = { _ in }
     /// Asked between two files while the watched folders are brought up to date: whether somebody waits who is to be

@@ -198,6 +198,25 @@ extension Database {
         ])
     }
 
+    /// Takes back that changes were published after a segment: they are published once more. What is of records that were
+    /// deleted since is not, or it would bring them back; their deletions are.
+    public func unpublish(of sender: ReplicaID, in zone: ZoneID, after sequence: UInt64) throws {
+        let rows = try Row.fetchAll(
+            cachedStatement(
+                sql: "SELECT * FROM change WHERE zone = ? AND sender = ? AND replica = ? AND sequence > ? AND state = 1"
+            ),
+            arguments: [zone.data, sender.data, sender.data, Int64(bitPattern: sequence)])
+        for stored in try rows.map(StoredChange.init) {
+            if case .set = stored.change.action,
+                try record(RecordID(zone: zone, name: stored.change.record))?.isLive != true
+            {
+                continue
+            }
+            try cachedStatement(sql: "UPDATE change SET state = 0, sequence = 0 WHERE id = ?").execute(
+                arguments: [stored.id])
+        }
+    }
+
     /// Gives every change that was not pushed a dot of another replica, and says so in every context that knows it.
     ///
     /// A context must not go on naming the old replica's numbers: they are somebody else's changes by now, not seen here.

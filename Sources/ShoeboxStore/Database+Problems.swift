@@ -24,7 +24,7 @@ public struct Problem: Hashable, Sendable {
     }
     /// Codes of what somebody should know and nobody has to do anything about: it goes away by itself after a week.
     public static let informationCodes: Set<String> = [
-        "ended", "denied", "clock", "refused", "shareFolderBack", "undone",
+        "ended", "denied", "clock", "refused", "shareFolderBack", "undone", "newReplica", "demoted",
     ]
     /// Whether nobody has to do anything about it.
     public var isInformation: Bool { Self.informationCodes.contains(code) }

@@ -316,6 +316,14 @@ extension Database {
         ).map(RecordRow.init)
     }
 
+    /// The tags that a photo is in, or was in as far as is known.
+    public func formerTags(of id: RecordID) throws -> [RecordName] {
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT * FROM record WHERE zone = ? AND photo = ? AND type = ?"),
+            arguments: [id.zone.data, id.name.data, RecordType.photoTag.rawValue]
+        ).map(RecordRow.init).compactMap(\.parent)
+    }
+
     /// Folders that have a live file or folder directly in them, to decide whether a dead folder shows.
     public func hasLiveFiles(in zone: ZoneID, parent: RecordName) throws -> Bool {
         try Bool.fetchOne(

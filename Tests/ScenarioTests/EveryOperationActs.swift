@@ -59,6 +59,11 @@ extension Stage {
         case .sidecar:
             try library.write(
                 "Summer/a.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "Sea", "tags": ["sun"]}"#)
+        case .sidecarMended:
+            try library.write("Summer/a.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "mended"}"#)
+        case .segmentMended:
+            let whole = try #require(segment)
+            village.world.storage.rawWrite(whole.path, whole.bytes)
         case .conflict, .readOnlyEdit: try others.write("alice/Summer/a.jpg", "by bob")
         default: return command()
         }

@@ -16,7 +16,8 @@ enum Deed: String, CaseIterable {
     case deletingTheirs, deletedTheirs, droppingTheirs, swapping, swapped, conflict, readOnlyEdit
     case movingOut, movingIn, changingPlaces, movingReplaced, swappingSaved
     // What is said of photos.
-    case sidecar, sidecarSeen, tag, untag, tagRename, tagDelete, tagRenameOwn, tagDeleteOwn, rate, caption, resolve
+    case sidecar, sidecarSeen, sidecarMended, tag, untag, tagRename, tagDelete, tagRenameOwn, tagDeleteOwn, rate
+    case caption, resolve
     // Shares and people.
     case share, shareAdd, shareRemove, shareTitle, invite, accept, joinByLink, joined, publish, demote, demoted
     case revoke, revoked, leave, leaveKeeping, stop, ended, endedKeeping, restoreShare
@@ -25,7 +26,7 @@ enum Deed: String, CaseIterable {
     // What brings back, and what goes for good.
     case restoreTrash, restoreVersion, restoreContent, undo, emptyTrash, confirmDeletions, rejectDeletions
     // What keeps the container and the state whole.
-    case compact, rebuild, repair, recreate, retire, retired, retireLost, copiedState, restoredContainer
+    case compact, rebuild, repair, segmentMended, recreate, retire, retired, retireLost, copiedState, restoredContainer
     // Devices.
     case approve, admitKeys, pair
 
@@ -36,7 +37,7 @@ enum Deed: String, CaseIterable {
         switch self {
         case .mirroring, .overwritten, .renamed, .swapped, .deleted, .deletingTheirs, .droppingTheirs, .sidecarSeen,
             .conflict, .movingOut, .movingIn, .changingPlaces, .readOnlyEdit, .accept, .joinByLink, .demoted, .revoked,
-            .leave, .leaveKeeping, .ended, .endedKeeping,
+            .leave, .leaveKeeping, .ended, .endedKeeping, .segmentMended,
             .restoreShare, .takeOver, .declineTransfer, .acceptInvited, .acceptAll, .decline, .ask:
             .bob
         case .firstMirror, .pair: .laptop

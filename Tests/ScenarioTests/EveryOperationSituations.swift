@@ -39,6 +39,23 @@ extension Stage {
             try must(alice.request(.permission(share: "Summer", account: "bob", permission: "readOnly")))
             try rest()
         case .sidecarSeen: try must(caption("seen"))
+        case .sidecarMended:
+            try must(caption("mine"))
+            try rest()
+            try library.write("Summer/a.jpg.json", "{ broken")
+            try rest()
+            try #require(alice.problems.map(\.code) == ["sidecarBroken"])
+        case .segmentMended:
+            let known = try Set(village.mountFiles("zones/"))
+            try must(caption("damaged"))
+            try rounds(of: alice, 2, after: 1000)
+            let segments = try village.mountFiles("zones/").filter { !known.contains($0) && "\($0)".contains("/log/") }
+            let path = try #require(segments.first)
+            segment = (path, try #require(village.world.storage.rawRead(path)))
+            village.world.storage.rawWrite(path, Array("scribble".utf8))
+            try rounds(of: bob, 3, after: 1000)
+            try #require(bob.problems.map(\.code) == ["segmentDamaged"])
+            return
         case .movingOut, .movingIn, .changingPlaces:
             try bob.machine.library.write("m.jpg", "mmm")
             try rest()

@@ -131,6 +131,9 @@ final class Stage {
         }
     }
 
+    /// The part of Alice's history that is damaged, and what it held.
+    var segment: (path: MountPath, bytes: [UInt8])?
+
     /// The caption that a conflict was decided for, once it was done without anything failing.
     var resolved = ""
 

@@ -63,7 +63,7 @@ final class MountCalls: Sendable {
         guard file.with({ shoebox_stat_at($0, cString(Array("container.json".utf8)), &marker) }) == 0 else {
             throw FileError(
                 code: .offline, operation: operation, path: root,
-                reason: "it is not the directory that it was, and holds no container; is the mount missing?")
+                reason: "it is not the directory that it was, and holds no container; the mount may be missing")
         }
         known.withLock { $0 = identity }
         return file

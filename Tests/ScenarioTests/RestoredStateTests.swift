@@ -1,0 +1,157 @@
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// A state directory that was put back to a backup: the folders show more than it knows.
+@Suite struct RestoredStateTests {
+    /// What somebody else did after the backup, and the device had shown.
+    enum Since: CaseIterable { case said, overwritten, added, renamed }
+
+    private let shared = "alice/Summer/"
+
+    @Test(arguments: Since.allCases)
+    func `what a restored state does not know of its own folder is not taken for new`(since: Since) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let library = party.alice.machine.library
+        #expect(
+            party.bob.request(.tag(path: party.bob.path(shared + "a.jpg", .shared), titles: ["old"], isMember: true))
+                .code == 0)
+        try #require(try village.settle())
+        let backup = (store: try party.bob.store.backup(), identity: party.bob.identity)
+        var name = "a.jpg"
+        switch since {
+        case .said:
+            #expect(party.alice.request(.caption(path: party.alice.path("Summer/a.jpg"), text: "Lake")).code == 0)
+            #expect(
+                party.alice.request(.tag(path: party.alice.path("Summer/a.jpg"), titles: ["sun"], isMember: true)).code
+                    == 0)
+        case .overwritten: try library.write("Summer/a.jpg", "edited", saving: .replacing)
+        case .added:
+            name = "n.jpg"
+            try library.write("Summer/n.jpg", "new")
+            try library.write("Summer/n.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "new"}"#)
+        case .renamed:
+            name = "z.jpg"
+            try library.move("Summer/a.jpg", to: "Summer/z.jpg")
+        }
+        try #require(try village.settle())
+        #expect(party.bob.tree(.shared)[shared + name] == party.alice.tree(.library)["Summer/" + name])
+        // Bob's device is off. Alice deletes the photo.
+        village.replicas = [party.alice, party.carol]
+        try library.delete("Summer/" + name)
+        try #require(try village.settleDeletions())
+        try party.bob.restart(store: backup.store, identity: backup.identity)
+        village.replicas = [party.alice, party.bob, party.carol]
+        try #require(try village.settleDeletions())
+        try village.meet()
+        try #require(try village.settleDeletions())
+        for (replica, root) in [(party.alice, RootKind.library), (party.bob, .shared), (party.carol, .shared)] {
+            let shown = replica.tree(root, sidecars: true).keys.filter { $0.contains("Summer/" + name) }
+            #expect(shown.isEmpty, "\(replica.label): \(shown)")
+        }
+    }
+
+    @Test func `an old value in a sidecar that a restored state does not know is no edit`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let photo = party.alice.path("Summer/a.jpg")
+        let backup = (store: try party.bob.store.backup(), identity: party.bob.identity)
+        #expect(party.alice.request(.caption(path: photo, text: "Lake")).code == 0)
+        #expect(party.alice.request(.tag(path: photo, titles: ["sun"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        village.replicas = [party.alice, party.carol]
+        #expect(party.alice.request(.caption(path: photo, text: "Sea")).code == 0)
+        #expect(party.alice.request(.tag(path: photo, titles: ["sun"], isMember: false)).code == 0)
+        try #require(try village.settle())
+        try party.bob.restart(store: backup.store, identity: backup.identity)
+        village.replicas = [party.alice, party.bob, party.carol]
+        try #require(try village.settle())
+        for (replica, root, place) in [
+            (party.alice, RootKind.library, "Summer/a.jpg"), (party.bob, .shared, shared + "a.jpg"),
+        ] {
+            let fields = replica.sidecar(place, root)?.fields
+            #expect(fields?.caption == "Sea" && fields?.tags ?? [] == [], "\(replica.label): \(fields as Any)")
+        }
+    }
+
+    @Test func `who deleted a photo while another device had no state takes its sidecar along`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let photo = party.alice.path("Summer/a.jpg")
+        #expect(party.alice.request(.caption(path: photo, text: "Lake")).code == 0)
+        try #require(try village.settle())
+        village.replicas = [party.alice, party.carol]
+        try party.alice.machine.library.delete("Summer/a.jpg")
+        try #require(try village.settleDeletions())
+        let machine = party.bob.machine
+        machine.restart()
+        let (identity, _) = try party.bob.identity.makeSecondDevice(
+            deviceLabel: machine.name, nowMilliseconds: machine.world.nowMilliseconds(),
+            randomBytes: machine.world.randomBytes)
+        let bob = try Replica(machine: machine, label: "bob", identity: identity)
+        try bob.engine.setUp(host: machine.name, takeOver: true)
+        village.replicas = [party.alice, bob, party.carol]
+        try village.meet()
+        try #require(try village.settle())
+        #expect(!bob.tree(.shared, sidecars: true).keys.contains { $0.contains("a.jpg") })
+        try machine.shared.write("alice/Summer/a.jpg", "another")
+        try #require(try village.settle())
+        #expect(party.alice.tree(.library)["Summer/a.jpg"] == "another")
+        #expect(party.alice.sidecar("Summer/a.jpg", .library)?.fields.caption == nil)
+        #expect(bob.problems.isEmpty, "\(bob.problems)")
+    }
+
+    /// When the other devices are there again.
+    enum Return: CaseIterable { case before, together, after }
+
+    @Test(arguments: Return.allCases)
+    func `a state and the container put back to the same backup go on, and others hear of it`(others: Return) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let (alice, bob) = (party.alice, party.bob)
+        let backup = (store: try alice.store.backup(), identity: alice.identity)
+        let container = village.world.storage.snapshot()
+        for text in ["since", "and since"] {
+            #expect(alice.request(.caption(path: alice.path("Summer/a.jpg"), text: text)).code == 0)
+            try #require(try village.settle())
+        }
+        village.world.storage.restore(container)
+        if others == .before {
+            village.replicas = [bob, party.carol]
+            try village.pass(4)
+        }
+        try alice.restart(store: backup.store, identity: backup.identity)
+        if others == .after {
+            village.replicas = [alice]
+            try village.pass(4)
+        }
+        #expect(alice.request(.caption(path: alice.path("Summer/deep/b.jpg"), text: "restored")).code == 0)
+        try alice.machine.library.write("Summer/n.jpg", "new")
+        if others == .after { try village.pass(4) }
+        village.replicas = [alice, bob, party.carol]
+        for _ in 0..<4 {
+            try village.pass(6)
+            village.world.clock.advance(milliseconds: 130_000)
+        }
+        try village.pass(6)
+        for replica in [bob, party.carol] {
+            #expect(replica.tree(.shared)[shared + "n.jpg"] == "new", "\(replica.label): \(replica.problems)")
+            #expect(replica.sidecar(shared + "deep/b.jpg", .shared)?.fields.caption == "restored", "\(replica.label)")
+            #expect(replica.sidecar(shared + "a.jpg", .shared)?.fields.caption == "and since", "\(replica.label)")
+        }
+        #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.caption == "and since")
+        #expect(alice.problems.map(\.code).allSatisfy { $0 == "newReplica" }, "\(alice.problems)")
+        // Two versions of one chain there were, or one that was cut short; that is said, and keeps nothing from going on.
+        for replica in [bob, party.carol] {
+            let codes = Set(replica.problems.map(\.code))
+            #expect(codes.isSubset(of: ["forked", "rolledBack", "cutShort"]), "\(replica.label): \(replica.problems)")
+        }
+    }
+}
