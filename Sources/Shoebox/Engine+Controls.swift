@@ -30,7 +30,12 @@ extension Engine {
     func readNewerControl(_ id: ZoneID, folder: ZoneFolder) throws {
         guard let zone = zones[id] else { return }
         let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
-        let named = try namedControls(id)
+        if judgedControls[id] == nil {
+            try noteOwnNamedControl(zone, folder: folder)
+            judgedControls[id] = []
+        }
+        var named = try namedControls(id)
+        if let own = ownNamedControls[id] { named.admins.append(own) }
         let unseen = Set(named.owners + named.admins).subtracting(judgedControls[id] ?? []).subtracting([known])
         let isPending = try store.read { db in try db.metaText(pendingControlKey(id)) } != nil
         guard !unseen.isEmpty || isPending else { return }
@@ -43,7 +48,13 @@ extension Engine {
             if let newest = current.newest, newest != known || current.control != zone.control {
                 try keep(current.control, version: newest, keyring: keyring, in: id)
             }
-            if isPending { try setControlPending(id, false) }
+            let isAwaited = ownNamedControls[id].map { own in
+                current.problems.contains { $0.code == .notYet && $0.path.hasSuffix("/\(own)") }
+            }
+            if isAwaited != true {
+                ownNamedControls[id] = nil
+                if isPending { try setControlPending(id, false) }
+            }
             noteMending(id, current)
             try clearProblem("controlRefused", zone: id)
             try reportRefused(current.problems, in: id)
@@ -52,6 +63,25 @@ extension Engine {
             return
         }
         try clearProblem("controlDamaged", zone: id)
+    }
+
+    /// Notes which control the own head names, if it says more than this state knows that it said: a state that was put back
+    /// to a backup may not know that control, the next record of the head names an older one, and then nobody would look
+    /// for it.
+    func noteOwnNamedControl(_ zone: ZoneInfo, _ newest: HeadRecord?) throws {
+        let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
+        guard let named = newest?.control, named != known, named.version >= known.version, mayWriteControl(zone) else {
+            return
+        }
+        try setControlPending(zone.id, true)
+        ownNamedControls[zone.id] = named
+    }
+
+    private func noteOwnNamedControl(_ zone: ZoneInfo, folder: ZoneFolder) throws {
+        guard let cursor = zone.row.headCursor.flatMap({ HeadCursor(String(decoding: $0, as: UTF8.self)) }) else {
+            return
+        }
+        try noteOwnNamedControl(zone, folder.readHead(replica, from: cursor).newest)
     }
 
     private func noteControlError(

@@ -12,11 +12,12 @@ extension Engine {
     /// - Parameters:
     ///   - gone: what was not found where it was, whether or not it is deleted or found elsewhere by these changes.
     ///   - note: what is noted in the same transaction.
+    /// - Returns: how many changes that were, and what of it was moved to where nothing is taken.
     func take(
         _ changes: [LocalChange], root: RootKind, author: String, gone: Set<RecordID> = [],
         noting note: (Database) throws -> Void = { _ in }
-    ) throws -> Int {
-        guard !changes.isEmpty else { return 0 }
+    ) throws -> (count: Int, unplaced: Set<RecordID>) {
+        guard !changes.isEmpty else { return (0, []) }
         var aftermath = Aftermath()
         var returning: [ZoneInfo] = []
         let count = try store.write { db -> Int in
@@ -60,8 +61,9 @@ extension Engine {
         if aftermath.owesCopies { try makeOwedCopies() }
         for item in aftermath.moved { try followWithSidecar(item.id, from: item.folder, item.name, root: root) }
         if aftermath.hasOrphans { try removeOrphans() }
+        for line in aftermath.log { log(line) }
         if count > 0 { log("took \(count) changes (\(author))") }
-        return count
+        return (count, aftermath.unplaced)
     }
 }
 

@@ -64,6 +64,8 @@ public final class Engine {
     var shorterHeads: Set<ChainKey> = []
     /// The versions of each zone's control, named by heads, that were looked at by this process.
     var judgedControls: [ZoneID: Set<ControlVersion>] = [:]
+    /// The control that the own head was found to name, where this state does not know it.
+    var ownNamedControls: [ZoneID: ControlVersion] = [:]
     /// Since when (uptime) participants wait for an answer that a device of the owner or of an admin gives.
     var unanswered: [String: UInt64] = [:]
     /// Invitation files that could not be accepted: as they were then, and when (uptime).

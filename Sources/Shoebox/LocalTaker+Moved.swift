@@ -12,7 +12,8 @@ extension LocalTaker {
     mutating func place(
         _ id: RecordID, in folder: FolderReference, name: FileName, path: RelativePath, stamp: FileStamp
     ) throws {
-        guard let parent = try resolve(folder), var row = try row(id) else { return }
+        guard let parent = try resolve(folder) else { return try leave(id) }
+        guard var row = try row(id) else { return }
         let oldParent = row.parent
         let oldName = row.name
         if row.kind == .file {
@@ -75,6 +76,13 @@ extension LocalTaker {
         } else {
             try moveAcross(row, to: parent, name: name, path: path, oldParent: oldParent, oldName: oldName)
         }
+    }
+
+    /// Something went into a folder that is taken by no share. There it stays, as everything in that folder does; whether it is
+    /// deleted where it was, or comes back there, is decided like any other deletion.
+    private mutating func leave(_ id: RecordID) throws {
+        aftermath.unplaced.insert(id)
+        if try db.base(id) == nil { try db.markDirty(id) }
     }
 
     private mutating func rename(_ id: RecordID, _ fields: [FieldKey: Value], _ row: inout BaseRow) throws {

@@ -15,6 +15,8 @@ struct Aftermath {
     var moved: [(id: RecordID, folder: RecordID, name: FileName)] = []
     /// Whether files that were moved or deleted may have left sidecars.
     var hasOrphans = false
+    /// What was moved to where nothing is taken: it is gone from where it was, as if it had been moved out of the folders.
+    var unplaced: Set<RecordID> = []
     var log: [String] = []
 }
 

@@ -288,12 +288,12 @@ extension RootScan {
             base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
             listed: batch.listed, roots: [engine.top(root): .root], departed: try departed(batch),
             sidecars: batch.sidecars)
-        for case .place(let id, _, _, _, _) in plan.changes {
+        let taken = try engine.take(plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)
+        outcome.changes += taken.count
+        for case .place(let id, _, _, _, _) in plan.changes where !taken.unplaced.contains(id) {
             placed.insert(id)
             engine.missing[id] = nil
         }
-        outcome.changes += try engine.take(
-            plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)
         try noteTaken()
     }
 }

@@ -227,7 +227,6 @@ public final class Simulation {
         case .restoreState:
             die(number)
             guard replicas[number].restoreState() else { return }
-            stateWasLost = true
             users.waiveCommands(of: machine.name, step: stepNumber)
         case .loseState:
             die(number)

@@ -326,6 +326,25 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                     .command(machine: 1, root: .library, command),
                 ])
         }
+        // The head that names the removal is written over, by the restored state, before anybody has read it.
+        keep(
+            "a removal stands when the state of the device that made it is put back at once", seed: 165,
+            [
+                .fault(machine: 2, .backUpState),
+                .userDuring(machine: 0, afterCalls: 0, root: .library, .swap(file: 756, with: 256)),
+                .user(machine: 0, root: .library, .writeMany(folder: 549, count: 3, bytes: 78)),
+                .sync(machine: 0),
+                .command(machine: 2, root: .library, .revoke(share: 87, account: 595)),
+                .fault(machine: 2, .restoreState),
+                .sync(machine: 2),
+                .user(machine: 2, root: .library, .beginWriting(folder: 649, name: 417, bytes: 105)),
+            ])
+        keep(
+            "what is moved into a new folder where nothing may be added comes back", seed: 380,
+            [
+                .user(machine: 2, root: .shared, .writeDeep(folder: 325, name: 639, bytes: 100)),
+                .user(machine: 2, root: .shared, .move(file: 313, folder: 739)),
+            ])
         return all
     }()
 }
