@@ -44,6 +44,7 @@ extension Engine {
             taker.gone = gone
             try taker.remember(changes)
             for change in changes { try taker.take(change) }
+            try taker.showDisplaced()
             try taker.writer.finish()
             try note(db)
             aftermath = taker.aftermath

@@ -12,7 +12,10 @@ extension LocalTaker {
     mutating func place(
         _ id: RecordID, in folder: FolderReference, name: FileName, path: RelativePath, stamp: FileStamp
     ) throws {
-        guard let parent = try resolve(folder) else { return try leave(id) }
+        guard let parent = try resolve(folder) else {
+            if isRefused(folder) { try leave(id) }
+            return
+        }
         guard var row = try row(id) else { return }
         let oldParent = row.parent
         let oldName = row.name
@@ -78,11 +81,27 @@ extension LocalTaker {
         }
     }
 
-    /// Something went into a folder that is taken by no share. There it stays, as everything in that folder does; whether it is
-    /// deleted where it was, or comes back there, is decided like any other deletion.
+    /// Something went into a folder that is taken by no share. There it stays, as everything in that folder does. What may not
+    /// be deleted is shown again where it was; of the rest it is decided as of any other deletion.
     private mutating func leave(_ id: RecordID) throws {
         aftermath.unplaced.insert(id)
-        if try db.base(id) == nil { try db.markDirty(id) }
+        guard id.zone != .none, !id.isZoneRoot, try !may(.deleteRecord, id) else { return }
+        try showAgain(id)
+    }
+
+    private func showAgain(_ id: RecordID) throws {
+        for child in try db.baseChildren(of: id, root: root) where child.id.zone == id.zone && !child.id.isZoneRoot {
+            try showAgain(child.id)
+        }
+        try db.removeBase(id)
+        try db.markDirty(id)
+    }
+
+    /// What went into such a folder, and whose place something else has taken: that is no deletion, and it is shown again.
+    func showDisplaced() throws {
+        for id in aftermath.unplaced.sorted() where try db.base(id) == nil && !id.isZoneRoot && id.zone != .none {
+            try db.markDirty(id)
+        }
     }
 
     private mutating func rename(_ id: RecordID, _ fields: [FieldKey: Value], _ row: inout BaseRow) throws {

@@ -28,6 +28,8 @@ struct LocalTaker {
     var writer: HistoryWriter
     let placements: Placements
     var created: [Int: RecordID] = [:]
+    /// New folders, by number, that stay on this machine only, with all in them.
+    var refused: Set<Int> = []
     /// Of these, the records that were there already.
     private var adopted: Set<RecordID> = []
     var former: [RecordID: BaseRow] = [:]
@@ -98,6 +100,10 @@ struct LocalTaker {
         }
     }
 
+    func isRefused(_ folder: FolderReference) -> Bool {
+        if case .created(let number) = folder { refused.contains(number) } else { false }
+    }
+
     /// A folder as a record that others show. One that was refused has none: it is made once more where that is
     /// permitted by now, since nobody would show what is put into it.
     private mutating func renewed(_ folder: RecordID) throws -> RecordID {
@@ -120,9 +126,14 @@ struct LocalTaker {
     private mutating func create(
         _ number: Int, kind: NodeKind, in folder: FolderReference, path: RelativePath, stamp: FileStamp, hash: Digest32?
     ) throws {
-        guard let parent = try resolve(folder), let name = path.last else { return }
+        guard let name = path.last else { return }
+        guard let parent = try resolve(folder) else {
+            if isRefused(folder) { refused.insert(number) }
+            return
+        }
         guard parent.zone != .none else {
             if kind == .file, InvitationFile.isNamed(name) { return try engine.noteInvitationFile(path, db) }
+            refused.insert(number)
             refuse(
                 "notInShare", path,
                 "'\(engine.display(path, root))' lies beside the shares, not in one; it stays on this machine only.",
@@ -136,6 +147,7 @@ struct LocalTaker {
             if root == .library, let zone = engine.zones[parent.zone], zone.row.state != .active {
                 return try db.markLayoutDirty()
             }
+            refused.insert(number)
             guard engine.zones[parent.zone]?.row.state != .leaveOffered else {
                 refuse(
                     "readOnly", path,

@@ -345,6 +345,12 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 2, root: .shared, .writeDeep(folder: 325, name: 639, bytes: 100)),
                 .user(machine: 2, root: .shared, .move(file: 313, folder: 739)),
             ])
+        keep(
+            "what changes places with something in a new folder where nothing may be added comes back", seed: 400_014,
+            [
+                .user(machine: 2, root: .shared, .writeDeep(folder: 605, name: 719, bytes: 131)),
+                .user(machine: 2, root: .shared, .swap(file: 665, with: 742)),
+            ])
         return all
     }()
 }

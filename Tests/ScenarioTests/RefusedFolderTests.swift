@@ -36,6 +36,41 @@ import Testing
         #expect(party.bob.isQuiet)
     }
 
+    @Test(arguments: ["readOnly", "readWrite"])
+    func `a photo that changed places with one of such a folder is back in its place`(permission: String) throws {
+        let party = try Party(bob: permission)
+        let shared = party.bob.machine.shared
+        let place = permission == "readOnly" ? "alice/Summer/New/In" : "Beside/In"
+        try shared.write("\(place)/x.jpg", "xxx")
+        try shared.move("alice/Summer/a.jpg", to: "between.jpg")
+        try shared.move("\(place)/x.jpg", to: "alice/Summer/a.jpg")
+        try shared.move("between.jpg", to: "\(place)/x.jpg")
+        #expect(try party.village.settleDeletions())
+        let (shown, alices) = (party.bob.tree(.shared), party.alice.tree(.library))
+        #expect(shown["\(place)/x.jpg"] == "aaa" && shown.values.contains("xxx"), "\(shown)")
+        if permission == "readOnly" {
+            #expect(shown["alice/Summer/a.jpg"] == "aaa" && !alices.values.contains("xxx"), "\(shown) \(alices)")
+        } else {
+            #expect(alices.values.contains("aaa") && alices.values.contains("xxx"), "\(alices)")
+            #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb", "xxx"])
+        }
+        #expect(party.bob.isQuiet)
+    }
+
+    @Test func `a folder that changed places with one of such a folder is back with all in it`() throws {
+        let party = try Party(bob: "readOnly")
+        let shared = party.bob.machine.shared
+        try shared.write("alice/Summer/New/In/x.jpg", "xxx")
+        try shared.move("alice/Summer/deep", to: "between")
+        try shared.move("alice/Summer/New/In", to: "alice/Summer/deep")
+        try shared.move("between", to: "alice/Summer/New/In")
+        #expect(try party.village.settleDeletions())
+        let shown = party.bob.tree(.shared)
+        #expect(shown["alice/Summer/New/In/b.jpg"] == "bbb" && shown.values.contains("xxx"), "\(shown)")
+        #expect(shown["alice/Summer/deep/b.jpg"] == "bbb", "\(shown)")
+        #expect(party.bob.isQuiet)
+    }
+
     @Test func `a photo that may be taken out of its share is deleted there when it goes to such a folder`() throws {
         let party = try Party(bob: "readWrite")
         let shared = party.bob.machine.shared
