@@ -220,6 +220,17 @@ extension SimulatedDisk {
         }
     }
 
+    /// Whether what `beginWriting` opened is at a path by now.
+    public func isOpenForWriting(_ path: RelativePath) -> Bool {
+        let isOpen = try? locked { state throws(FileError) in
+            let held = state.userWriters.values.map(\.serial)
+            return try state.withVolume("look", path) { volume, _ throws(FileError) in
+                held.contains { volume.path(of: $0) == path }
+            }
+        }
+        return isOpen ?? false
+    }
+
     /// Writes on at the end of a file that `beginWriting` opened, wherever it is by now.
     public func continueWriting(_ path: String, _ bytes: [UInt8]) throws(FileError) {
         let path = try Self.path(path)

@@ -236,8 +236,10 @@ final class SimulationUsers: Sendable {
             try disk.write(sidecar, bytes: Array("{ oops ".utf8) + (try disk.read(sidecar)))
         case .beginWriting(let folder, let name, let bytes):
             guard let target = places.child(of: folder, Names.photo(name)),
-                // What was opened under a name is closed by that name: one at a time.
-                !state.withLock({ $0.begun.contains { $0.disk === disk && $0.path == target.description } })
+                // What was opened under a name is closed by that name: one at a time. So is each file, which may have another
+                // name by now: two who write one file write over each other.
+                !state.withLock({ $0.begun.contains { $0.disk === disk && $0.path == target.description } }),
+                !disk.isOpenForWriting(target)
             else { return }
             let whole = freshBytes(bytes, machine.name)
             let half = whole.count / 2
