@@ -24,7 +24,8 @@ extension Engine {
     public func apply(_ root: RootKind, after position: DirtyPosition? = nil) throws -> ApplyOutcomes {
         var outcome = ApplyOutcomes()
         guard privateZone != nil, try !foldersToRebuild().contains(root), try checkRoot(root) else { return outcome }
-        let shown = zonesShown(root).map(\.id)
+        // Whose folder is gone as a whole shows nothing until its user has said what is to become of it.
+        let shown = zonesShown(root).filter { $0.row.state == .active }.map(\.id)
         try recover(root)
         try spreadTagChanges()
         let dirtyLayout = try store.read { db in try db.dirtyLayout(root: root) }

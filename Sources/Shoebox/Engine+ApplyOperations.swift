@@ -69,7 +69,7 @@ extension Engine {
                 failed.insert(id)
                 log("not applied yet: \(reason)")
                 if let path = operation.path {
-                    later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
+                    lookAtObstacle(in: .init(root: root, path: path.parent))
                 }
             case .failed(let error):
                 failed.insert(id)
@@ -116,7 +116,7 @@ extension Engine {
                 }
                 guard isPlaced || knownParents[parent] == true else {
                     failed.insert(id)
-                    later[.init(root: root, path: parent.parent)] = world.uptimeMilliseconds()
+                    lookAtObstacle(in: .init(root: root, path: parent.parent))
                     continue
                 }
             }

@@ -196,11 +196,17 @@ private struct MoveFollower {
     /// Brings a record that several zones know of together in one; false if there is nothing to be decided.
     private mutating func gatherHome(_ id: RecordID, type: RecordType) throws -> Bool {
         let known = try db.zonesOfMoves(of: id.name)
-        let candidates = known.filter(isWritable)
+        var candidates = known.filter(isWritable)
         guard candidates.count > 1 else { return try bringBack(id, type: type) }
         var changes: [ZoneID: [Change]] = [:]
         for zone in candidates { changes[zone] = try db.changes(of: id.name, in: zone) }
-        let states = changes.compactMapValues { RecordState($0) }
+        var states = changes.compactMapValues { RecordState($0) }
+        // Where nobody brought it who might take it from where it was, something else has its name, and it stays.
+        let untrusted = try candidates.filter { try !isTrusted($0, name: id.name, changes, states) }
+        guard !untrusted.contains(id.zone) else { return false }
+        for zone in untrusted { (states[zone], changes[zone]) = (nil, nil) }
+        candidates.removeAll(where: untrusted.contains)
+        guard candidates.count > 1 else { return try bringBack(id, type: type) }
         let ended = try known.filter { !isWritable($0) }.compactMap {
             try db.state(of: RecordID(zone: $0, name: id.name))
         }
@@ -240,8 +246,47 @@ private struct MoveFollower {
         return isDone || home != id.zone
     }
 
+    /// Whether somebody brought a record to a zone who might take it from where it says that it was, or whose mark counts
+    /// there: without that, whoever may write in one share could have the owner take records out of others.
+    private func isTrusted(
+        _ zone: ZoneID, name: RecordName, _ changes: [ZoneID: [Change]], _ states: [ZoneID: RecordState]
+    ) throws -> Bool {
+        let claims = (changes[zone] ?? []).filter { $0.movedFrom != nil && $0.forwards == nil }
+        return try claims.isEmpty
+            || claims.contains { claim in
+                guard let from = claim.movedFrom, claim.author != engine.account, isMine(from),
+                    let control = engine.zones[from]?.control, let state = states[from], state.isLive,
+                    !state.marks.contains(where: { $0.destination == zone })
+                else { return true }
+                if can(.deleteRecord, account: claim.author, in: control) { return true }
+                return try can(.deleteRecord, account: claim.author, author: claim.author, in: control)
+                    && db.isOwn(RecordID(zone: from, name: name), of: claim.author)
+            }
+    }
+
+    /// Brings a record back that left a zone for one in which its arrival counts for nothing; false if it did not.
+    private mutating func bringBackRefused(_ id: RecordID, type: RecordType) throws -> Bool {
+        guard isMine(id.zone), isWritable(id.zone), let state = try db.state(of: id), !state.isLive,
+            let away = state.movedTo, engine.zones[away]?.row.state == .active,
+            try db.state(of: RecordID(zone: away, name: id.name)) == nil
+        else { return false }
+        let movers = Set(state.openMoves.filter { $0.destination == away }.map(\.dot.replica))
+        let isRefused = try movers.contains { mover in
+            try !db.refusedChanges(of: RecordID(zone: away, name: id.name), by: mover).isEmpty
+        }
+        guard isRefused else { return false }
+        try writer.write(
+            id, type: type, .set([:]), context: state.vector, isDerived: true,
+            timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
+        for row in try db.allCompanions(of: id) where !row.isLive {
+            _ = try bringBackRefused(row.id, type: row.type)
+        }
+        return true
+    }
+
     /// Brings a record back that every zone says is in another one, and what belongs to it; false if it is no such one.
     private mutating func bringBack(_ id: RecordID, type: RecordType) throws -> Bool {
+        if try bringBackRefused(id, type: type) { return true }
         var changes: [ZoneID: [Change]] = [:]
         // One that was stopped says where its records went, too.
         for zone in try db.zonesOfMoves(of: id.name) { changes[zone] = try db.changes(of: id.name, in: zone) }

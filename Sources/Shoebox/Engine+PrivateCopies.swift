@@ -282,6 +282,15 @@ extension Engine {
         }
         try oweNotices(of: lost.map(\.change), in: zone, .notPublished, db)
         try db.refuse(lost.map(\.id), in: zone)
+        // What was to come here from another zone has not left that.
+        let coming = Dictionary(grouping: lost.filter { $0.change.movedFrom != nil }) { $0.change.movedFrom }
+        for case (let from?, let arrivals) in coming {
+            let names = Set(arrivals.map(\.change.record))
+            let marks = try db.pendingChanges(in: from, limit: .max).filter {
+                $0.change.action == .moved(to: zone) && names.contains($0.change.record)
+            }
+            try db.refuse(marks.map(\.id), in: from)
+        }
         return lost.count
     }
 }

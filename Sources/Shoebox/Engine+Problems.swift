@@ -70,7 +70,15 @@ extension Engine {
         guard !openProblems.contains(where: { $0.hasPrefix("rootOffline|") || $0.hasPrefix("rootForeign|") }) else {
             return false
         }
-        do { return try files(.shared).entry(at: place) == nil } catch { return false }
+        do {
+            guard let entry = try files(.shared).entry(at: place) else { return true }
+            // Something of the share's has the name again, and what had it in between has another one.
+            return try store.read { db in
+                guard let id = try db.base(at: place, root: .shared, top: top(.shared)), let row = try db.base(id)
+                else { return false }
+                return (row.kind == .folder) == (entry.kind == .directory) && row.stamp.isSameFile(as: entry.stamp)
+            }
+        } catch { return false }
     }
 
     /// Forgets what was only to be known, after a week.

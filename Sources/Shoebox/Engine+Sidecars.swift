@@ -171,7 +171,7 @@ extension Engine {
             // It may have followed its photo since the directory was listed, or have gone with it elsewhere.
             guard files(root).isAbsent(path), let row = try store.read({ db in try db.base(id) }) else { return false }
             return !isUndecided(row, at: path.parent.appending(row.name))
-        }.map(\.id)
+        }.filter { id, path in isLostForLong(id, in: path.parent, root) }.map(\.id)
         guard !lost.isEmpty else { return }
         try store.write { db in
             for id in lost {
@@ -179,6 +179,27 @@ extension Engine {
                 try db.markDirty(id)
             }
         }
+    }
+
+    /// Whether a sidecar is gone for as long as a photo is before that counts as deleted. Somebody may be just removing the
+    /// whole folder: what is written into it then keeps it from going, and it looks as if only its photos had been deleted.
+    private func isLostForLong(_ id: RecordID, in directory: RelativePath, _ root: RootKind) -> Bool {
+        let now = world.uptimeMilliseconds()
+        let isForeign = zones[id.zone]?.row.isMine == false
+        let wait = isForeign ? settings.foreignDeletionMilliseconds : settings.deletionMilliseconds
+        var since = lostSidecars[id] ?? now
+        // It was there again in between.
+        if now > since + 2 * wait + settings.foreignDeletionMilliseconds { since = now }
+        lostSidecars[id] = since
+        let newest = missing.filter { $0.key.zone == id.zone }.values.max() ?? since
+        let due = max(since, newest) + wait
+        guard now < due else {
+            lostSidecars[id] = nil
+            return true
+        }
+        let place = WatchedPath(root: root, path: directory)
+        later[place] = min(later[place] ?? .max, due)
+        return false
     }
 
     private func take(

@@ -50,6 +50,10 @@ public final class Engine {
     var restoreAfter: [RecordID: UInt64] = [:]
     /// What would have to give way to something else of its name, and since when (uptime).
     var colliding: [RecordID: Collision] = [:]
+    /// Directories in which something keeps operations from being done.
+    var obstacles: [WatchedPath: Obstacle] = [:]
+    /// Sidecars that are gone while their photos are there, and since when (uptime).
+    var lostSidecars: [RecordID: UInt64] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
     /// How far a replica of the owner or an admin has the own segments in a zone, as it was last stored.

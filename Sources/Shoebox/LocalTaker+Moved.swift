@@ -86,15 +86,15 @@ extension LocalTaker {
     private mutating func leave(_ id: RecordID) throws {
         aftermath.unplaced.insert(id)
         guard id.zone != .none, !id.isZoneRoot, try !may(.deleteRecord, id) else { return }
-        try showAgain(id)
+        if let row = try db.base(id) { try showAllAgain(row) }
     }
 
-    private func showAgain(_ id: RecordID) throws {
-        for child in try db.baseChildren(of: id, root: root) where child.id.zone == id.zone && !child.id.isZoneRoot {
-            try showAgain(child.id)
+    private mutating func showAllAgain(_ row: BaseRow) throws {
+        for child in try db.baseChildren(of: row.id, root: root)
+        where child.id.zone == row.id.zone && !child.id.isZoneRoot {
+            try showAllAgain(child)
         }
-        try db.removeBase(id)
-        try db.markDirty(id)
+        try showAgain(row)
     }
 
     /// What went into such a folder, and whose place something else has taken: that is no deletion, and it is shown again.

@@ -303,8 +303,7 @@ struct LocalTaker {
         }
         guard let row = try row(id) else { return }
         guard try may(.deleteRecord, id) else {
-            try db.removeBase(id)
-            try db.markDirty(id)
+            try showAgain(row)
             return
         }
         if row.kind == .file { try giveUpUnpublished(id) }
@@ -316,6 +315,18 @@ struct LocalTaker {
         }
         try db.removeBase(id)
         try db.removeSidecar(id)
+    }
+
+    /// What is gone from where it was, and may not be, is shown again, perhaps under another name: its sidecar does not stay
+    /// behind for what has its place then.
+    mutating func showAgain(_ row: BaseRow) throws {
+        if row.kind == .file {
+            try engine.oweRemoval(ofSidecarBeside: row, db)
+            aftermath.hasOrphans = true
+        }
+        try db.removeBase(row.id)
+        try db.removeSidecar(row.id)
+        try db.markDirty(row.id)
     }
 
     /// Gives up edits of a file whose bytes went with it before they were published, also those that were made where the

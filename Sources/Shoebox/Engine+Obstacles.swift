@@ -1,0 +1,30 @@
+import ShoeboxLibrary
+import ShoeboxWorld
+
+// What keeps a watched folder from being brought up to date, and may stay for long, such as a symbolic link in the place of a
+// folder.
+
+extension Engine {
+    /// Has a directory looked at in which something kept an operation from being done; at once the first times, less and less
+    /// often while it stays.
+    func lookAtObstacle(in place: WatchedPath) {
+        let now = world.uptimeMilliseconds()
+        var obstacle = obstacles[place] ?? Obstacle(looks: 0, last: now)
+        if now > obstacle.last + Self.obstacleMilliseconds * 2 { obstacle.looks = 0 }
+        let due =
+            obstacle.looks < 8
+            ? now : obstacle.last + min(Self.obstacleMilliseconds, 100 << min(UInt64(obstacle.looks - 8), 10))
+        if now >= due { obstacle = Obstacle(looks: obstacle.looks + 1, last: now) }
+        obstacles[place] = obstacle
+        later[place] = max(due, now)
+    }
+
+    /// The longest time between two looks at what is in the way, milliseconds.
+    private static var obstacleMilliseconds: UInt64 { 60_000 }
+
+    /// How often something was in the way in a directory, and when last (uptime).
+    struct Obstacle {
+        var looks: Int
+        var last: UInt64
+    }
+}
