@@ -259,6 +259,13 @@ extension Engine {
         }
     }
 
+    /// Whether a head shows that its account has taken up its invitation. Of one that was removed before, the heads of that
+    /// time are still there: only one that goes by the present control does.
+    private func hasAccepted(_ head: HeadRecord, _ participant: Participant, _ zone: ZoneInfo) -> Bool {
+        guard head.content.left == 0 else { return false }
+        return participant.generation <= 1 || (head.control?.version ?? 0) >= zone.row.controlVersion
+    }
+
     private func answerLeaves(_ zone: ZoneInfo) throws {
         let heads = (knownHeads[zone.id] ?? [:]).values
         var leaving: Set<AccountID> = []
@@ -273,7 +280,8 @@ extension Engine {
             if participant.takesPart {
                 if let left, back.map({ $0 < left }) ?? true {
                     leaving.insert(participant.account)
-                } else if participant.status == .pending, theirs.contains(where: { $0.content.left == 0 }) {
+                } else if participant.status == .pending, theirs.contains(where: { hasAccepted($0, participant, zone) })
+                {
                     accepted.insert(participant.account)
                 }
             } else if participant.hasLeft, back != nil {

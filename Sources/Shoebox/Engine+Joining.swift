@@ -6,6 +6,9 @@ import ShoeboxStore
 import ShoeboxWorld
 
 extension Engine {
+    /// How long a share that is over waits for what is just being written in its folder, milliseconds.
+    private var editsAwaitedMilliseconds: UInt64 { 30_000 }
+
     /// Accepts an invitation by its link. Accepting again is fine.
     func accept(link text: String) throws -> Reply {
         let link: ShareLink
@@ -278,6 +281,8 @@ extension Engine {
     func withdraw(_ zone: ZoneInfo, state: ZoneRow.State, keepCopy: Bool, isFollowing: Bool = false) throws {
         let root = zone.row.root
         if try checkRoot(root) { _ = try scan(root, author: "scan") }
+        if state == .ended || isFollowing, try awaitsEdits(in: zone) { return }
+        endings[zone.id] = nil
         if state == .left, !isFollowing { try publishBeforeLeaving(zone) }
         let base = try store.read { db in try db.base(in: zone.id) }
         let unpushed: Set<RecordName> = try store.read { db in
@@ -302,10 +307,33 @@ extension Engine {
             row.isMine = false
             try db.setZone(row)
             if state == .left, !isFollowing { try noteLeave(of: zone, db) }
+            if let generation = zone.control.participants[account]?.generation {
+                try db.settleLetters("invitation", zone: zone.id, upTo: generation, .accepted)
+            }
             try db.setMetaText(withdrawalKey(zone.id), "1")
         }
         try reloadZones()
         try finishWithdrawals()
+    }
+
+    /// Whether something in the folder of a share that is over changed just now and is not taken yet, as a photo that an
+    /// editor saved while no daemon ran: it is waited for, but not for ever, and no message and no copy is lost by it.
+    private func awaitsEdits(in zone: ZoneInfo) throws -> Bool {
+        let root = zone.row.root
+        guard
+            let folder = try store.read({ db in
+                try db.basePath(of: RecordID(zone: zone.id, name: .zoneRoot), top: [top(root)])
+            })
+        else { return false }
+        let now = world.uptimeMilliseconds()
+        let since = endings[zone.id] ?? now
+        guard now < since + editsAwaitedMilliseconds else { return false }
+        for (key, known) in unsettled where key.root == root && key.path.isAtOrBelow(folder) {
+            guard let entry = try files(root).entry(at: key.path), entry.stamp == known.stamp else { continue }
+            endings[zone.id] = since
+            return true
+        }
+        return false
     }
 
     /// What was not published yet, or what the container has lost of the own photos, goes there while it is still shown

@@ -128,7 +128,9 @@ extension Engine {
         case .withdrawn where letter.joinKey != nil: try forgetAnnouncement(received)
         case .withdrawn:
             try store.write { db in
-                try db.settleLetters("invitation", zone: letter.zone, account: received.sender, .withdrawn)
+                // There may be a newer one already: letters come in any order.
+                try db.settleLetters(
+                    "invitation", zone: letter.zone, account: received.sender, upTo: letter.generation, .withdrawn)
             }
         case .declined: try takeRefusal(letter, of: received.sender)
         case .request: row.state = try takeRequest(letter, of: received.sender)
@@ -153,7 +155,15 @@ extension Engine {
     func askedKey(_ zone: ZoneID) -> String { "asked.\(zone)" }
 
     private func takeInvitation(_ letter: Letter, from sender: AccountID) throws -> LetterRow.State {
-        if let zone = zones[letter.zone], zone.row.state == .active { return .accepted }
+        if let zone = zones[letter.zone], zone.row.state == .active {
+            // A newer one waits for what may be read only after it: that this account was removed before.
+            let known = zone.control.participants[account]?.generation ?? 0
+            return zone.row.isMine || letter.generation <= known ? .accepted : .pending
+        }
+        let isWithdrawn = try store.read { db in
+            try db.hasLetter("withdrawn", zone: letter.zone, account: sender, from: letter.generation)
+        }
+        if isWithdrawn { return .withdrawn }
         // Who was asked for it is let in at once; so is who takes part in a share of the same owner that went into this one.
         let hasAsked = try store.read { db in try db.metaText(askedKey(letter.zone)) } != nil
         let former = letter.replaces.flatMap { zones[$0] }

@@ -123,6 +123,16 @@ extension Database {
         ).map(LetterRow.init)
     }
 
+    /// Whether a letter of a kind, of this generation or a newer one, is known of one sender about a zone.
+    public func hasLetter(
+        _ kind: String, zone: ZoneID, account: AccountID, from generation: UInt64
+    ) throws -> Bool {
+        try Row.fetchOne(
+            cachedStatement(
+                sql: "SELECT 1 FROM letter WHERE kind = ? AND zone = ? AND account = ? AND generation >= ? LIMIT 1"),
+            arguments: [kind, zone.data, account.data, Int64(clamping: generation)]) != nil
+    }
+
     /// How many letters of a kind by one sender wait for a person.
     public func pendingLetterCount(_ kind: String, from account: AccountID) throws -> Int {
         try Int.fetchOne(
@@ -131,15 +141,20 @@ extension Database {
     }
 
     /// Says what became of a kind's letters about a zone, of one sender or all, that wait for a person.
+    ///
+    /// - Parameter generation: of those of this generation and older ones only.
     public func settleLetters(
-        _ kind: String, zone: ZoneID, account: AccountID? = nil, _ state: LetterRow.State
+        _ kind: String, zone: ZoneID, account: AccountID? = nil, upTo generation: UInt64 = .max,
+        _ state: LetterRow.State
     ) throws {
         try cachedStatement(
             sql: """
                 UPDATE letter SET state = ? WHERE kind = ? AND zone = ? AND state = 'pending'
-                    AND (? IS NULL OR account = ?)
+                    AND (? IS NULL OR account = ?) AND generation <= ?
                 """
-        ).execute(arguments: [state.rawValue, kind, zone.data, account?.data, account?.data])
+        ).execute(arguments: [
+            state.rawValue, kind, zone.data, account?.data, account?.data, Int64(clamping: generation),
+        ])
     }
 
     /// Keeps that an account joins a zone by a link; whether it is new.

@@ -95,6 +95,53 @@ import Testing
         #expect(bob.tree(.library) == ["Kept from Summer/x.jpg": "published"])
     }
 
+    /// - Parameter isStopped: whether the share ends for everybody.
+    @Test(arguments: [false, true])
+    func `what was saved and added while nothing ran, and before the removal was read, is kept`(isStopped: Bool) throws
+    {
+        let party = try Party(bob: "readWrite")
+        try party.alice.machine.library.write("Summer/deep/c.jpg", "ccc")
+        try #require(try party.village.settle())
+        let shared = party.bob.machine.shared
+        // As editors save, and as a photo is put over another one.
+        try shared.write("alice/Summer/.a.tmp", "saved")
+        try shared.move("alice/Summer/.a.tmp", to: "alice/Summer/a.jpg")
+        try shared.move("alice/Summer/deep/b.jpg", to: "alice/Summer/deep/c.jpg")
+        try shared.write("alice/Summer/deep/new.jpg", "new")
+        let ended = party.alice.request(
+            isStopped ? .stop(share: "Summer") : .uninvite(share: "Summer", accounts: ["bob"]))
+        try #require(ended.code == 0)
+        try party.rounds(of: party.alice, 3)
+        try party.bob.restart()
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared).isEmpty, "\(party.bob.tree(.shared))")
+        let kept = party.bob.tree(.library)
+        #expect(kept["Kept from Summer/a.jpg"] == "saved", "\(kept)")
+        #expect(kept["Kept from Summer/new.jpg"] == "new", "\(kept)")
+        #expect(kept.values.contains("bbb"), "\(kept)")
+    }
+
+    @Test func `who was removed and is invited again gets an invitation`() throws {
+        let party = try Party(bob: "readWrite")
+        for permission in ["readOnly", "readWrite"] {
+            #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+            #expect(try party.village.settle())
+            #expect(party.bob.tree(.shared).isEmpty)
+            let again = party.alice.request(.invite(share: "Summer", accounts: ["bob"], permission: permission))
+            #expect(again.code == 0)
+            #expect(try party.village.settle())
+            // It is the person's to accept: a head of before says nothing of it.
+            let listed = try control(party.alice, party.zone).participants.values.filter { $0.label == "bob" }
+            #expect(listed.map(\.status) == [.pending])
+            let accepted = party.bob.request(.acceptAllPending)
+            #expect(accepted.code == 0, "\(accepted)")
+            #expect(try party.village.settle())
+            #expect(party.bob.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
+            let now = try control(party.alice, party.zone).participants.values.filter { $0.label == "bob" }
+            #expect(now.map(\.status) == [.accepted])
+        }
+    }
+
     /// - Parameter isTaken: whether the daemon noted it while it could not publish it.
     @Test(arguments: [true, false])
     func `who may only read from now on is told which words and names of theirs came too late`(isTaken: Bool) throws {
