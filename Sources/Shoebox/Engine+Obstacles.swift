@@ -16,7 +16,7 @@ extension Engine {
             ? now : obstacle.last + min(Self.obstacleMilliseconds, 100 << min(UInt64(obstacle.looks - 8), 10))
         if now >= due { obstacle = Obstacle(looks: obstacle.looks + 1, last: now) }
         obstacles[place] = obstacle
-        later[place] = max(due, now)
+        later[place] = min(later[place] ?? .max, max(due, now))
     }
 
     /// The longest time between two looks at what is in the way, milliseconds.

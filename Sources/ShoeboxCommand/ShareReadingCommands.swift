@@ -45,7 +45,9 @@ struct ShareShowCommand: ToolCommand {
                 "\(participant.role.rawValue): \(participant.label) (\(participant.account.fingerprint)), "
                     + "\(participant.permission.rawValue), \(participant.statusText)"
                     + (participant.isPublic ? ", by the link" : "")
-                    + ", last seen \(StatusText.local(share.lastSeen[participant.account] ?? 0))")
+                    // Of this account itself, and of who never came, there is nothing to say.
+                    + (share.lastSeen[participant.account].map { $0 > 0 ? ", last seen \(StatusText.local($0))" : "" }
+                        ?? ""))
         }
         lines.append("when it ends for somebody, their copies are \(share.endPolicy == .keep ? "kept" : "removed")")
         if share.admitsEverybody { lines.append("everyone with the link: \(share.publicPermission.rawValue)") }

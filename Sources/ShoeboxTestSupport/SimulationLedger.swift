@@ -151,6 +151,23 @@ public struct SimulationLedger: Sendable {
         waive(Set(commands.filter { $0.step == last }.map(\.number)), step: step)
     }
 
+    /// What was given by commands on a machine to photos that its user has now deleted there goes with them, also where it
+    /// never got into a file.
+    ///
+    /// - Parameters:
+    ///   - gone: the entries that are shown there no more.
+    ///   - isFile: whether a file is in a root, at a path: a photo that was only edited, or replaced, is.
+    mutating func waiveCommands(
+        of gone: Set<Int>, on machine: String, step: Int, isFile: (_ root: String, _ path: RelativePath) -> Bool
+    ) {
+        let photos = Set(gone.filter(entries.indices.contains).map { entries[$0].bytes })
+        let words = entries.filter { entry in
+            entry.isByCommand && entry.machine == machine && entry.photo.map(photos.contains) == true
+                && !isFile(entry.root, entry.path)
+        }
+        waive(Set(words.map(\.number)), step: step)
+    }
+
     /// Where contents are in some files: the paths of each, by number.
     func places(in files: [String: [UInt8]]) -> [Int: Set<String>] {
         var numbers: [[UInt8]: Int] = [:]

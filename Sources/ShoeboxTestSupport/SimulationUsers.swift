@@ -44,6 +44,10 @@ final class SimulationUsers: Sendable {
         if case .deleteFolder = act { isOfFolder = true }
         state.withLock { state in
             state.ledger.waive(before.subtracting(after), step: step)
+            state.ledger.waiveCommands(of: before.subtracting(after), on: machine.name, step: step) { root, path in
+                let disk = root == machine.library.name ? machine.library : machine.shared
+                return (try? disk.read(path)) != nil
+            }
             state.ledger.noteAct(
                 before: placesBefore, after: placesAfter, isDeletion: isDeletion, isOfFolder: isOfFolder,
                 machine: machine.name, step: step)
