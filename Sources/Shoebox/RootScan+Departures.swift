@@ -136,15 +136,20 @@ extension RootScan {
         return isThere != true
     }
 
-    /// The records of a batch whose own files are in the other watched folder. Where this account may not delete, what takes
-    /// the place of a file is not taken anyway.
+    /// The records of a batch whose own files are in the other watched folder, or came from there to another place in this
+    /// one. Where this account may not delete, what takes the place of a file is not taken anyway.
     func departed(_ batch: ScanBatch) throws -> Set<RecordID> {
         try engine.store.read { db in
-            let some = try db.departures(to: root.other).filter { batch.base[$0.id]?.stamp.identity == $0.former }
+            let some = try RootKind.allCases.flatMap(db.departures(to:)).filter { departure in
+                guard let record = batch.base[departure.id], record.stamp.identity == departure.former else {
+                    return false
+                }
+                return departure.root != root || departure.path != record.path && departure.record != record.id
+            }
             let noted = try some.filter { departure in
                 guard try engine.may(.deleteRecord, departure.id, db) else { return false }
                 guard let record = departure.record else {
-                    return isFile(departure.file, at: departure.path, in: root.other) == true
+                    return isFile(departure.file, at: departure.path, in: departure.root) == true
                 }
                 // It may have gone elsewhere in there; if it is gone, it may be back.
                 return try db.base(record) != nil && engine.missing[record] == nil

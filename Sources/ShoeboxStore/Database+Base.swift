@@ -113,7 +113,7 @@ extension Database {
     public func removeBase(_ id: RecordID) throws {
         try cachedStatement(sql: "DELETE FROM base WHERE zone = ? AND record = ?")
             .execute(arguments: [id.zone.data, id.name.data])
-        try removeDeparture(of: id)
+        try passOnDeparture(of: id)
     }
 
     /// What the folder last showed of a record.

@@ -8,7 +8,7 @@ public struct DepartureRow: Hashable, Sendable {
     public var id: RecordID
     /// The file that the record had then. With another one in its place since, as when it was written anew, it is here again.
     public var former: FileIdentity
-    /// The watched folder that it is in now.
+    /// The watched folder that it is in now: the other one, or, if it came back from there, the same.
     public var root: RootKind
     /// Its place there.
     public var path: RelativePath
@@ -74,6 +74,23 @@ extension Database {
     public func removeDeparture(of id: RecordID) throws {
         try cachedStatement(sql: "DELETE FROM departure WHERE zone = ? AND record = ?")
             .execute(arguments: [id.zone.data, id.name.data])
+    }
+
+    /// Forgets where the file of a record was found that is shown no more; what had become that record before went on with
+    /// it, perhaps to another place in the folder that it had come from.
+    func passOnDeparture(of id: RecordID) throws {
+        guard let onward = try departure(of: id) else { return }
+        try cachedStatement(
+            sql: """
+                UPDATE departure SET root = ?, path = ?, inode = ?, birth = ?, newZone = ?, newRecord = ?
+                    WHERE newZone = ? AND newRecord = ?
+                """
+        ).execute(arguments: [
+            onward.root.rawValue, Data(onward.path.bytes), Int64(bitPattern: onward.file.inode),
+            onward.file.birthNanoseconds, onward.record?.zone.data, onward.record?.name.data, id.zone.data,
+            id.name.data,
+        ])
+        try removeDeparture(of: id)
     }
 
     /// Says that what a file became elsewhere is another record from now on.

@@ -53,6 +53,7 @@ extension Database {
         // What is parked lies under a name made from its record until it is put where it belongs.
         guard old != new, var row = try base(old), !row.isParked, try base(new) == nil else { return }
         let departure = try departure(of: old)
+        try removeDeparture(of: old)
         try removeBase(old)
         row.id = new
         if let parent { row.parent = parent }
