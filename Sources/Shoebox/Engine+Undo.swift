@@ -262,11 +262,18 @@ extension Engine {
             guard state.isLive else { return .nothing("it was deleted since") }
             let before = try store.read { db in try db.storedChanges(of: id(stored)) }
                 .filter { $0.id < stored.id && $0.standing.counts }.map(\.change)
-            guard let former = RecordState(before) else {
-                // This is how the record came to be. What others have added to it since keeps it.
+            let former = RecordState(before)
+            guard let former, former.isLive else {
+                if former?.movedTo != nil {
+                    return .nothing("a move between shares; use 'share add' or 'share remove'")
+                }
+                // This is how the record came to be, or came back. What others have added to it since keeps it.
+                let known = Set(before.map(\.identity))
                 let others = state.fields.values.contains { field in
-                    field.winner.map { $0.dot != change.identity && !$0.isDerived && $0.author != change.author }
-                        ?? false
+                    field.winner.map {
+                        $0.dot != change.identity && !known.contains($0.dot) && !$0.isDerived
+                            && $0.author != change.author
+                    } ?? false
                 }
                 return others ? .nothing("others have changed it since") : .delete
             }

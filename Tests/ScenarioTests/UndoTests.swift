@@ -99,6 +99,43 @@ import Testing
         #expect(party.alice.request(.undo(token: 1 << 40)).code == ExitCode.notFound)
     }
 
+    @Test func `a deletion that was taken back is done again by taking that back, unless others have gone on`() throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, bob) = (party.alice, party.bob)
+        #expect(alice.request(.caption(path: alice.path("Summer/deep/b.jpg"), text: "words")).code == 0)
+        try #require(try party.village.settle())
+        try alice.machine.library.delete("Summer/deep")
+        try #require(try party.village.settleDeletions())
+        party.expectShown(["a.jpg": "aaa"])
+        let tokens = try alice.store.read { db in
+            try db.history(after: 0, limit: 100_000).filter { $0.change.action == .delete }.map(\.token)
+        }
+        for token in Set(tokens) { #expect(alice.request(.undo(token: token)).code == 0) }
+        try #require(try party.village.settle())
+        party.expectShown()
+        let undone = try alice.store.read { db in
+            try db.history(after: try #require(tokens.max()), limit: 100_000).map(\.token)
+        }
+        for token in Set(undone).sorted(by: >) {
+            let reply = alice.request(.undo(token: token))
+            #expect(reply.code == 0, "\(reply)")
+        }
+        try #require(try party.village.settleDeletions())
+        party.expectShown(["a.jpg": "aaa"])
+        // And once more, with words of somebody else's.
+        let again = try lastToken(alice)
+        for token in Set(undone.map { $0 + again - (undone.max() ?? 0) }) { _ = alice.request(.undo(token: token)) }
+        try #require(try party.village.settle())
+        party.expectShown()
+        let back = try lastToken(alice)
+        #expect(bob.request(.caption(path: bob.path("alice/Summer/deep/b.jpg", .shared), text: "bob's")).code == 0)
+        try #require(try party.village.settle())
+        #expect(alice.request(.undo(token: back)).code != 0)
+        try #require(try party.village.settleDeletions())
+        #expect(bob.tree(.shared)["alice/Summer/deep/b.jpg"] == "bbb")
+        #expect(alice.sidecar("Summer/deep/b.jpg", .library)?.fields.caption == "bob's")
+    }
+
     @Test func `adding is taken back by deleting, and only what nobody else has touched`() throws {
         let party = try Party(bob: "readWrite")
         try party.alice.machine.library.write("Summer/x.jpg", "xxx")
