@@ -225,6 +225,12 @@ extension Engine {
             try db.markDirty(id)
         }
         try clearProblem("emptied", path: display(path, reference.root))
+        if try store.read({ db in try db.state(of: id) })?.content?.contentHash == hash {
+            return Reply(lines: [
+                "'\(entry.name)' has the content that shoebox knows of it already. Another photo, which was there before and was "
+                    + "deleted, comes back with 'shoebox undo': 'shoebox history' shows the transaction."
+            ])
+        }
         return Reply(lines: [
             "The content that shoebox knows of '\(entry.name)' comes back; the present one goes to the trash."
         ])

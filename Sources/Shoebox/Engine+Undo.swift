@@ -195,17 +195,23 @@ extension Engine {
                 ExitCode.notFound, "There is no transaction \(token) with changes that count.",
                 "'shoebox history' shows the transactions with their numbers.")
         }
+        let moved = Set(
+            stored.map(\.change).filter { change in
+                if case .moved = change.action { return true }
+                return change.movedFrom != nil
+            }.map(\.record))
         var left: [String] = []
         var steps: [(id: RecordID, reversal: Reversal)] = []
         // In the reverse order: what was made last goes first.
         for change in stored.reversed() {
             let id = id(change)
-            guard zones[change.zone]?.mayWrite(account) == true else {
-                left.append("\(try describe(change)): you may only read there")
+            guard let zone = zones[change.zone], zone.mayWrite(account) else {
+                let isOver = zones[change.zone]?.row.state != .active
+                left.append("\(try describe(change)): \(isOver ? "its share has ended" : "you may only read there")")
                 continue
             }
             guard let state = try store.read({ db in try db.state(of: id) }) else { continue }
-            switch try reversal(of: change, state: state) {
+            switch try reversal(of: change, state: state, moved: moved) {
             case .nothing(let why): left.append("\(try describe(change)): \(why)")
             case let found: steps.append((id, found))
             }
@@ -241,13 +247,22 @@ extension Engine {
             remedy: left.isEmpty ? nil : "'shoebox history' shows what came after it.")
     }
 
-    private func reversal(of stored: StoredChange, state: RecordState) throws -> Reversal {
+    /// - Parameter moved: the records that went from one zone to another in the same transaction.
+    private func reversal(
+        of stored: StoredChange, state: RecordState, moved: Set<RecordName>
+    ) throws -> Reversal {
         let change = stored.change
         // What makes, moves and ends shares is taken back by what is meant for it, or not at all: half of it would leave
         // the others with photos in folders that are nowhere.
         guard Self.undoable.contains(change.type) else { return .nothing("it keeps where a share shows") }
         guard change.movedFrom == nil, zones[stored.zone]?.row.rootRecord != change.record else {
             return .nothing("a move between shares; use 'share add', 'share remove' or 'share stop'")
+        }
+        // Each zone has tags of its own: what a photo brought along was made there anew.
+        if case .set(let values) = change.action {
+            let isBrought =
+                change.type == .tag ? !moved.isEmpty : values[.photo]?.reference.map(moved.contains) == true
+            guard !isBrought else { return .nothing("a move between shares") }
         }
         switch change.action {
         case .moved: return .nothing("a move between shares; use 'share add' or 'share remove'")

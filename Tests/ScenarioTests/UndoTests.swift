@@ -136,6 +136,38 @@ import Testing
         #expect(alice.sidecar("Summer/deep/b.jpg", .library)?.fields.caption == "bob's")
     }
 
+    @Test func `of what makes or ends a share nothing is taken back, tags least of all`() throws {
+        let party = try Party(bob: "readWrite")
+        let alice = party.alice
+        #expect(alice.request(.tag(path: alice.path("Summer/a.jpg"), titles: ["Beach"], isMember: true)).code == 0)
+        try alice.machine.library.write("Tour/t.jpg", "ttt")
+        try #require(try party.village.settle())
+        #expect(alice.request(.tag(path: alice.path("Tour/t.jpg"), titles: ["Lake"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        func tokens(_ act: () throws -> Void) throws -> [Int64] {
+            let before = try lastToken(alice)
+            try act()
+            try #require(try party.village.settle())
+            return try alice.store.read { db in
+                Set(try db.history(after: before, limit: 100_000).map(\.token)).sorted(by: >)
+            }
+        }
+        let made = try tokens {
+            let paths = [alice.path("Tour")]
+            let reply = alice.request(
+                .shareCreate(paths: paths, title: "Tour", publicPermission: "none", isSealed: true))
+            #expect(reply.code == 0)
+        }
+        let stopped = try tokens { #expect(alice.request(.stop(share: "Summer")).code == 0) }
+        for token in stopped + made {
+            let reply = alice.request(.undo(token: token))
+            #expect(reply.code != 0 && reply.values["records"] == nil, "\(reply)")
+        }
+        try #require(try party.village.settle())
+        #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.tags == ["Beach"])
+        #expect(alice.sidecar("Tour/t.jpg", .library)?.fields.tags == ["Lake"])
+    }
+
     @Test func `adding is taken back by deleting, and only what nobody else has touched`() throws {
         let party = try Party(bob: "readWrite")
         try party.alice.machine.library.write("Summer/x.jpg", "xxx")
