@@ -108,7 +108,7 @@ extension TreeListing {
                 let root = engine.zones[row.id.zone]?.row.root ?? .library
                 let path = try db.basePath(of: row.id, top: [engine.top(root)]).map { engine.display($0, root) }
                 return try engine.conflicts(of: row.id, path: path, db)
-            }.sorted { ($0.path ?? "", $0.field, $0.other) < ($1.path ?? "", $1.field, $1.other) }
+            }.sorted { ($0.path ?? "", $0.field, $0.number) < ($1.path ?? "", $1.field, $1.number) }
         }
     }
 }
