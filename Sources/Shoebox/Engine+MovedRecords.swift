@@ -210,7 +210,10 @@ private struct MoveFollower {
         let ended = try known.filter { !isWritable($0) }.compactMap {
             try db.state(of: RecordID(zone: $0, name: id.name))
         }
-        guard var home = homeZone(of: states, leaving: ended) else { return try bringBack(id, type: type) }
+        guard var home = homeZone(of: states, leaving: ended) else {
+            if try passOnDeletions(of: id.name, changes, states) { return true }
+            return try bringBack(id, type: type)
+        }
         var isDone = false
         for zone in candidates where zone != home && isMine(zone) {
             let old = changes[zone] ?? []
@@ -244,6 +247,21 @@ private struct MoveFollower {
             try forwardCompanions(of: id.name, from: zone, to: home)
         }
         return isDone || home != id.zone
+    }
+
+    /// Repeats own deletions in the zone that a record went to, where it is no more: from there it went on to one that may not
+    /// be known here yet, and whoever sees both takes them there. Whether there were any.
+    private mutating func passOnDeletions(
+        of name: RecordName, _ changes: [ZoneID: [Change]], _ states: [ZoneID: RecordState]
+    ) throws -> Bool {
+        var isDone = false
+        for (zone, state) in states where isMine(zone) && state.marks.contains(where: { $0.destination == nil }) {
+            for destination in Set(state.openMoves.compactMap(\.destination))
+            where states[destination]?.isDeleted == false {
+                if try forward(changes[zone] ?? [], to: RecordID(zone: destination, name: name)) { isDone = true }
+            }
+        }
+        return isDone
     }
 
     /// Whether somebody brought a record to a zone who might take it from where it says that it was, or whose mark counts

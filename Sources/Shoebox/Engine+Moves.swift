@@ -62,7 +62,7 @@ extension Engine {
                 row.id, to: parent.zone, parent: parent, name: name, shown: row.vector, isEdit: isEdit,
                 writer: &writer)
         try removePlacement(placements.records[row.id], writer: &writer)
-        writer.carried[row.id] = id
+        if id != row.id { writer.carry(row.id, to: id) }
         // Records that the file stands for as well would show in the old place again.
         for twin in row.twins where twin.zone == row.id.zone && twin != row.id {
             try moveRecord(

@@ -346,9 +346,18 @@ extension Engine {
             // What was made by somebody else lies in the shared folder, and stays there, for its owner alone.
             guard zone.row.root == .library else { continue }
             try bringHome(zone)
-            // What was said here of photos that another device had brought home already follows them.
+            // What was said here of photos that another device had brought home already follows them, and what was deleted here
+            // is deleted there.
             let late = try store.read { db in
-                try [RecordType.photoTag, .rating, .comment].flatMap { try db.records(of: $0, in: zone.id) }
+                let said = try [RecordType.photoTag, .rating, .comment].flatMap { try db.records(of: $0, in: zone.id) }
+                let gone = try [RecordType.photo, .file, .folder].flatMap {
+                    try db.records(of: $0, in: zone.id, isLive: false)
+                }
+                return try said
+                    + gone.filter { row in
+                        guard let marks = try db.state(of: row.id)?.marks else { return false }
+                        return marks.contains { $0.destination == nil } && marks.contains { $0.destination != nil }
+                    }
             }
             _ = try followMoves(late)
             try pushAll()

@@ -14,8 +14,8 @@ struct HistoryWriter {
     private(set) var count = 0
     /// The zones in which what others wrote may be carried.
     private let owned: Set<ZoneID>
-    /// Records that this transaction moved to another zone, by what they were.
-    var carried: [RecordID: RecordID] = [:]
+    /// Records that this transaction moved to another zone, by what they were; one that was moved twice, step by step.
+    private(set) var carried: [RecordID: RecordID] = [:]
     private var clock: HybridClock
     private var token: Int64?
     private var counter: UInt64
@@ -29,6 +29,19 @@ struct HistoryWriter {
         nowMilliseconds = engine.world.nowMilliseconds()
         clock = try db.clock()
         counter = try db.lastCounter()
+    }
+
+    /// Notes that a record of this account's tree goes by another id from now on.
+    mutating func carry(_ old: RecordID, to new: RecordID) {
+        carried[old] = new
+        carried[new] = nil
+    }
+
+    /// The record as it is now: where this transaction moved it to.
+    func present(_ id: RecordID) -> RecordID {
+        var now = id
+        while let next = carried[now] { now = next }
+        return now
     }
 
     private mutating func openToken() throws -> Int64 {

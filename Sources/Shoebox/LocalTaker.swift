@@ -66,7 +66,8 @@ struct LocalTaker {
     func row(_ id: RecordID) throws -> BaseRow? {
         if let row = try db.base(id) ?? former[id] { return row }
         // Its folder took it to another zone, and then another file took its place.
-        guard let old = writer.carried.first(where: { $0.value == id })?.key, var row = former[old] else { return nil }
+        guard let (old, known) = former.first(where: { $0.key != id && present($0.key) == id }) else { return nil }
+        var row = known
         row.id = id
         row.parent = present(row.parent)
         row.twins = row.twins.map { $0.zone == old.zone ? RecordID(zone: id.zone, name: $0.name) : $0 }
@@ -75,7 +76,7 @@ struct LocalTaker {
     }
 
     /// The record as it is now: what went to another zone with its folder is changed there.
-    private func present(_ id: RecordID) -> RecordID { writer.carried[id] ?? id }
+    private func present(_ id: RecordID) -> RecordID { writer.present(id) }
 
     mutating func take(_ change: LocalChange) throws {
         switch change {
@@ -96,7 +97,7 @@ struct LocalTaker {
     mutating func resolve(_ folder: FolderReference) throws -> RecordID? {
         switch folder {
         case .existing(let id): try renewed(present(id))
-        case .created(let number): created[number]
+        case .created(let number): created[number].map(present)
         }
     }
 
@@ -114,7 +115,7 @@ struct LocalTaker {
         let parent = try renewed(row.parent)
         let (id, shown) = try engine.makeFolder(in: parent, name: row.name, writer: &writer)
         try db.rekeyBase(folder, to: id, vector: shown)
-        writer.carried[folder] = id
+        writer.carry(folder, to: id)
         return id
     }
 

@@ -28,30 +28,27 @@ extension LocalPlanner {
             }
         }
 
-        // `local` is in the order of paths, so parents come before children.
-        for (index, entry) in local.enumerated() where entry.kind == .folder && owner[index] == nil {
-            if rootIDs[entry.path] != nil { continue }
-            guard let parent = reference(entry.path.parent) else {
-                if wayToZones.contains(entry.path) { continue }
-                result.unplaced.append(entry.path)
-                continue
-            }
-            created[entry.path] = count
-            result.changes.append(
-                .create(
-                    number: count, kind: .folder, in: parent, path: entry.path, stamp: entry.stamp, contentHash: nil,
-                    copyOf: nil))
-            count += 1
-        }
-
+        // `local` is in the order of paths, so parents come before children. What is new in a folder that was moved comes after
+        // that, so that it is taken where the folder is now, and nobody hears of it where the folder was.
         var edits: [LocalChange] = []
         var present: [Digest32: RecordID] = [:]
-        let order = base.indices.filter { found[$0] != nil }.sorted {
-            (found[$0].map { local[$0].path } ?? .root) < (found[$1].map { local[$0].path } ?? .root)
-        }
-        for index in order {
-            guard let there = found[index] else { continue }
-            let (record, entry) = (base[index], local[there])
+        for (there, entry) in local.enumerated() {
+            guard let index = owner[there] else {
+                guard entry.kind == .folder, rootIDs[entry.path] == nil else { continue }
+                guard let parent = reference(entry.path.parent) else {
+                    if wayToZones.contains(entry.path) { continue }
+                    result.unplaced.append(entry.path)
+                    continue
+                }
+                created[entry.path] = count
+                result.changes.append(
+                    .create(
+                        number: count, kind: .folder, in: parent, path: entry.path, stamp: entry.stamp,
+                        contentHash: nil, copyOf: nil))
+                count += 1
+                continue
+            }
+            let record = base[index]
             let isEdited = entry.contentHash.map { $0 != record.contentHash } ?? false
             let isUnread =
                 record.kind == .file && entry.contentHash == nil && !entry.stamp.isUnchanged(from: record.stamp)

@@ -286,12 +286,12 @@ extension Database {
         ).map(RecordRow.init)
     }
 
-    /// Live records of a kind in a zone.
-    public func records(of type: RecordType, in zone: ZoneID) throws -> [RecordRow] {
+    /// Live records of a kind in a zone, or those that were deleted or moved away.
+    public func records(of type: RecordType, in zone: ZoneID, isLive: Bool = true) throws -> [RecordRow] {
         try Row.fetchAll(
             cachedStatement(
-                sql: "SELECT * FROM record INDEXED BY recordByType WHERE zone = ? AND type = ? AND live = 1"),
-            arguments: [zone.data, type.rawValue]
+                sql: "SELECT * FROM record INDEXED BY recordByType WHERE zone = ? AND type = ? AND live = ?"),
+            arguments: [zone.data, type.rawValue, isLive]
         ).map(RecordRow.init)
     }
 

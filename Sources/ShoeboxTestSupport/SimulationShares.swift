@@ -117,7 +117,14 @@ public struct SimulationShares: Sendable {
     /// counts for nobody else.
     func couldNotWrite(_ account: String, in share: String, at step: Int) -> Bool {
         let own = events.filter { $0.share == share && $0.account == account }
-        guard let last = own.last(where: { $0.step < step }), !own.contains(where: { $0.step >= step }) else {
+        guard let index = own.lastIndex(where: { $0.step < step }), !own.contains(where: { $0.step >= step }) else {
+            return false
+        }
+        let last = own[index]
+        // Who says again what was so already, and has not heard that another device gave more meanwhile, changes nothing.
+        if let first = own[..<index].firstIndex(where: { $0.deed == last.deed }),
+            own[first..<index].contains(where: { $0.machine != last.machine && $0.deed != last.deed })
+        {
             return false
         }
         switch last.deed {

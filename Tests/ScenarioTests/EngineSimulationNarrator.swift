@@ -2,11 +2,14 @@ import ShoeboxModel
 import ShoeboxStore
 import ShoeboxTestSupport
 
+@testable import Shoebox
+
 /// Tells what changed on a simulated machine since it was last asked: its files, and the changes that its engine knows.
 final class EngineSimulationNarrator {
     private let replica: Replica
     private var trees: [[String: [UInt8]]] = [[:], [:]]
     private var token: Int64 = 0
+    private var people: [String: String] = [:]
 
     init(_ replica: Replica) { self.replica = replica }
 
@@ -23,6 +26,17 @@ final class EngineSimulationNarrator {
             narrate("  \(moment) \(Self.text(stored))")
             token = max(token, stored.token)
         }
+        for zone in replica.engine.zones.values where zone.row.kind == .share {
+            let text = Self.people(of: zone.control)
+            guard people.updateValue(text, forKey: zone.control.title) != text else { continue }
+            narrate("  \(moment) people of '\(zone.control.title)': \(text)")
+        }
+    }
+
+    private static func people(of control: Control) -> String {
+        control.participants.values.sorted { $0.label < $1.label }
+            .map { "\($0.label) \($0.takesPart ? "\($0.permission)" : "out") (\($0.generation))" }
+            .joined(separator: ", ")
     }
 
     /// Texts as they are; of a photo its length and a sum of its bytes, which tell it from others.

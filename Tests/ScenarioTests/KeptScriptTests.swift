@@ -351,6 +351,26 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 2, root: .shared, .writeDeep(folder: 605, name: 719, bytes: 131)),
                 .user(machine: 2, root: .shared, .swap(file: 665, with: 742)),
             ])
+        // A new folder in one that goes out of the share: the photo in it was taken into the share, and to where the folder is.
+        keep(
+            "what lies in a new folder goes with it to another zone", isVillage: false, seed: 700_048,
+            [
+                .user(machine: 2, root: .library, .inMoved(folder: 909, into: 912, name: 12, .write, pick: 309)),
+                .user(machine: 2, root: .library, .write(folder: 204, name: 31, bytes: 85)),
+                .user(machine: 2, root: .library, .write(folder: 397, name: 339, bytes: 123)),
+                .user(machine: 2, root: .library, .write(folder: 665, name: 460, bytes: 5)),
+                .user(machine: 2, root: .library, .fileToFolder(file: 74)), .sync(machine: 2),
+                .user(machine: 2, root: .library, .overwrite(file: 529, .inPlace, bytes: 17)),
+            ])
+        // A device deletes in a share that another one stops and shares anew: the photo went on before the deletion arrived.
+        keep(
+            "what was deleted in a share that was stopped and made anew is deleted", seed: 700_093,
+            [
+                .user(machine: 6, root: .library, .write(folder: 152, name: 340, bytes: 20)), .sync(machine: 6),
+                .user(machine: 6, root: .library, .delete(file: 871)), .sync(machine: 6),
+                .command(machine: 5, root: .library, .stop(share: 390)),
+                .command(machine: 5, root: .library, .share(folder: 12)),
+            ])
         return all
     }()
 }

@@ -239,6 +239,30 @@ import Testing
         #expect(bob.tree(.shared).keys.sorted() == ["alice/Trip/a.jpg", "alice/Trip/b.jpg"])
     }
 
+    @Test func `what is put into a new folder within one that is taken out of a share at once is seen by nobody else`()
+        throws
+    {
+        let (village, alice, second, bob) = try village()
+        try alice.machine.library.write("Trip/Sea/deep.jpg", "deep")
+        try share(["Trip"], village, alice, bob)
+        try finish(village, alice, second)
+        let disk = alice.machine.library
+        try disk.move("Trip/Sea", to: "Hill")
+        try disk.write("Hill/New/mine.jpg", "mine")
+        village.world.clock.advance(milliseconds: 60_000)
+        _ = try alice.engine.scan(.library, author: "scan")
+        // Were it taken into the share and carried from there, that would wait for these bytes for ever.
+        try disk.write("Hill/New/mine.jpg", "mine too")
+        try finish(village, alice, second)
+        #expect(second.tree(.library)["Hill/New/mine.jpg"] == "mine too")
+        #expect(second.tree(.library)["Hill/deep.jpg"] == "deep")
+        #expect(bob.tree(.shared).keys.sorted() == ["alice/Trip/a.jpg", "alice/Trip/b.jpg"])
+        let shared = try bob.engine.zones.values.filter { $0.row.kind == .share }.map(\.id).flatMap { zone in
+            try bob.engine.store.read { db in try db.records(of: .photo, in: zone).compactMap(\.name) }
+        }
+        #expect(!shared.contains { $0.text == "mine.jpg" }, "\(shared)")
+    }
+
     @Test func `a folder that two devices share at once is one share in the end, with everybody in it`() throws {
         var (village, alice, second, bob) = try village()
         let (carolIdentity, _) = try Identity.create(
@@ -369,6 +393,30 @@ import Testing
             #expect(!replica.machine.library.tree().keys.contains { $0.contains("trash/") && $0.hasSuffix("-a.jpg") })
         }
         #expect(bob.sidecar("alice/Trip/a.jpg", .shared)?.fields.caption == "of another")
+    }
+
+    @Test(arguments: [false, true])
+    func `a photo that was deleted just before its share was found stopped is deleted`(isSharedAnew: Bool) throws {
+        let (village, alice, second, bob) = try village()
+        try share(["Trip"], village, alice, bob)
+        try settle(village, village.replicas)
+        #expect(alice.request(.stop(share: "Trip")).code == 0)
+        try settle(village, [alice])
+        if isSharedAnew {
+            let paths = [alice.path("Trip")]
+            let made = alice.request(
+                .shareCreate(paths: paths, title: "Trip2", publicPermission: "none", isSealed: true))
+            try #require(made.code == 0, "\(made)")
+            try settle(village, [alice])
+        }
+        try second.machine.library.delete("Trip/a.jpg")
+        _ = try second.engine.scan(.library, author: "scan")
+        village.world.clock.advance(milliseconds: 60_000)
+        #expect(try second.engine.scan(.library, author: "scan").changes > 0)
+        try settle(village, village.replicas)
+        for replica in [alice, second] {
+            #expect(replica.tree(.library) == ["Trip/b.jpg": "bbb", "Home/c.jpg": "ccc"], "\(replica.machine.name)")
+        }
     }
 
     @Test(arguments: [false, true])
