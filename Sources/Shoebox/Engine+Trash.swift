@@ -97,6 +97,10 @@ extension Engine {
                 _ = makeApplier(choice.root).restore(choice.item, to: choice.path)
                 continue
             }
+            if try isAlone(choice), !references.contains(.init(root: choice.root, path: choice.path)) {
+                left.append("'\(shown)': its photo is not there")
+                continue
+            }
             guard try files(choice.root).entry(at: choice.path) == nil else {
                 left.append("'\(shown)' is taken")
                 continue
@@ -138,6 +142,14 @@ extension Engine {
             lines: restored.map { "'\($0)' is back." } + left.map { "left in the trash: \($0)" },
             values: ["restored": String(restored.count), "left": String(left.count)],
             remedy: left.isEmpty ? nil : "Move away what is there, and try again.")
+    }
+
+    /// Whether this is the sidecar of a photo that is elsewhere by now, or nowhere: there is nothing beside it to speak of.
+    private func isAlone(_ choice: TrashChoice) throws -> Bool {
+        guard choice.item.record != nil, let names = choice.path.last.map(SidecarName.photos), !names.isEmpty else {
+            return false
+        }
+        return try names.allSatisfy { try files(choice.root).entry(at: choice.path.parent.appending($0)) == nil }
     }
 
     /// The newest item of each path that is at or below one of those asked for, and where those lie of which it can't be

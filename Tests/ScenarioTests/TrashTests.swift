@@ -105,6 +105,24 @@ import Testing
         party.expectShown(["a.jpg": "edited by bob", "deep/b.jpg": "bbb"])
     }
 
+    @Test func `a sidecar whose photo is elsewhere stays in the trash, unless it is asked for by its name`() throws {
+        let party = try Party(bob: "readOnly")
+        let (alice, bob) = (party.alice, party.bob)
+        #expect(alice.request(.caption(path: alice.path("Summer/a.jpg"), text: "The lake")).code == 0)
+        try #require(try party.village.settle())
+        let own = #"{"format": "shoebox.sidecar/1", "caption": "The sea"}"#
+        try bob.machine.shared.write("alice/Summer/a.jpg.json", own)
+        try #require(try party.village.settle())
+        try alice.machine.library.move("Summer/a.jpg", to: "Summer/z.jpg")
+        try #require(try party.village.settle())
+        let refused = bob.request(.restoreTrash(paths: [bob.path("alice/Summer", .shared)]))
+        #expect(
+            refused.code == ExitCode.failed && refused.lines.joined().contains("its photo is not there"), "\(refused)")
+        #expect(bob.machine.shared.tree()["alice/Summer/a.jpg.json"] == nil)
+        #expect(bob.request(.restoreTrash(paths: [bob.path("alice/Summer/a.jpg.json", .shared)])).code == 0)
+        #expect(bob.machine.shared.tree()["alice/Summer/a.jpg.json"] == Array(own.utf8))
+    }
+
     @Test func `trash goes after its days, and not because a clock was wrong for an hour`() throws {
         let party = try Party(bob: "readWrite")
         try party.bob.machine.shared.write("alice/Summer/a.jpg", "edited by bob")
