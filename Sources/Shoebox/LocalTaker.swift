@@ -38,6 +38,8 @@ struct LocalTaker {
     var leaving: Set<ZoneID> = []
     /// What was not found where it was.
     var gone: Set<RecordID> = []
+    /// Folders of the base that something came into.
+    private var entered: Set<RecordID> = []
     /// What folders showed before this transaction.
     private var known: [RecordID: [FileName: [RecordRow]]] = [:]
     private var knownFolders: [ZoneID: [RecordRow]] = [:]
@@ -96,9 +98,21 @@ struct LocalTaker {
 
     mutating func resolve(_ folder: FolderReference) throws -> RecordID? {
         switch folder {
-        case .existing(let id): try renewed(present(id))
-        case .created(let number): created[number].map(present)
+        case .existing(let id):
+            let folder = try renewed(present(id))
+            try showAgain(folder: folder)
+            return folder
+        case .created(let number): return created[number].map(present)
         }
+    }
+
+    /// A folder that others have deleted or moved away is shown again, as something comes into it: as the record says that it is
+    /// called now, which a directory that stayed only for what lay in it need not be.
+    private mutating func showAgain(folder: RecordID) throws {
+        guard !folder.isZoneRoot, entered.insert(folder).inserted, try db.record(folder)?.isLive == false else {
+            return
+        }
+        try db.markDirty(folder)
     }
 
     func isRefused(_ folder: FolderReference) -> Bool {

@@ -371,6 +371,18 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .command(machine: 5, root: .library, .stop(share: 390)),
                 .command(machine: 5, root: .library, .share(folder: 12)),
             ])
+        // A file is being written in a folder that its owner renames and moves out of the share.
+        keep(
+            "a folder that stays for a file has the name that others show it under", seed: 800_014,
+            [
+                .userDuring(
+                    machine: 0, afterCalls: 10, root: .library,
+                    .inMoved(folder: 713, into: 949, name: 75, .write, pick: 292)),
+                .user(machine: 4, root: .shared, .beginWriting(folder: 427, name: 668, bytes: 191)),
+                .sync(machine: 4), .sync(machine: 0), .sync(machine: 0),
+                .user(
+                    machine: 0, root: .library, .inMoved(folder: 549, into: 240, name: 45, .moveFileIn, pick: 60)),
+            ])
         return all
     }()
 }

@@ -420,6 +420,29 @@ import Testing
     }
 
     @Test(arguments: [false, true])
+    func `a folder that others renamed and left has its new name where something came into it`(isDeleted: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let disk = party.alice.machine.library
+        try disk.move("Summer/deep", to: "Summer/Hill")
+        try settle(party.village, [party.alice])
+        if isDeleted { try disk.delete("Summer/Hill") } else { try disk.move("Summer/Hill", to: "Hill") }
+        try settle(party.village, [party.alice])
+        party.village.world.clock.advance(milliseconds: 60_000)
+        try settle(party.village, [party.alice])
+        // Somebody is still writing this when bob's device hears of all that.
+        try party.bob.machine.shared.write("alice/Summer/deep/new.jpg", "new")
+        for _ in 0..<4 { _ = try party.bob.engine.round(.directories([:])) }
+        #expect(party.bob.tree(.shared)["alice/Summer/deep/b.jpg"] == nil)
+        try #require(try party.village.settle())
+        #expect(party.alice.tree(.library)["Summer/Hill/new.jpg"] == "new")
+        for replica in [party.bob, party.carol] {
+            #expect(
+                replica.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/Hill/new.jpg": "new"],
+                "\(replica.label)")
+        }
+    }
+
+    @Test(arguments: [false, true])
     func `a photo that is renamed while its share is found stopped is one photo`(isHalfSeen: Bool) throws {
         let (village, alice, second, bob) = try village()
         try share(["Trip"], village, alice, bob)
