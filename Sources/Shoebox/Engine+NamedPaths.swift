@@ -38,7 +38,7 @@ extension Engine {
     }
 
     /// Whether all that the base tree has at a path, on the way there and below it is there, and is the same thing. What is
-    /// new does not count.
+    /// new does not count; what was moved there does.
     ///
     /// - Parameter withSiblings: whether that has to hold for what lies beside it, too.
     private func isAsKnown(_ path: RelativePath, _ root: RootKind, withSiblings: Bool = false) throws -> Bool {
@@ -52,8 +52,9 @@ extension Engine {
                 }
                 way = way.appending(name)
                 row = try db.base(named: name, in: parent, root: root)
-                guard let row else { return true }
-                guard isThere(row, try? files(root).entry(at: way)) else { return false }
+                let entry = try? files(root).entry(at: way)
+                guard let row else { return try !isMoved(entry, root, db) }
+                guard isThere(row, entry) else { return false }
                 parent = row.id
             }
             guard row?.kind == .folder else { return true }
@@ -75,6 +76,12 @@ extension Engine {
             }
         }
         return true
+    }
+
+    /// Whether this is known under another name, or in another folder: what it left behind there has to be looked at, too.
+    private func isMoved(_ entry: DirectoryEntry?, _ root: RootKind, _ db: Database) throws -> Bool {
+        guard let entry else { return false }
+        return try db.base(inode: entry.stamp.inode, root: root).contains { isThere($0, entry) }
     }
 
     private func isThere(_ row: BaseRow, _ entry: DirectoryEntry?) -> Bool {

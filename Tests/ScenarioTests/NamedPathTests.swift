@@ -51,6 +51,25 @@ import Testing
     }
 
     @Test(arguments: [0, 5_000] as [UInt64])
+    func `a photo that was moved away keeps its caption when its folder, renamed since, is shared`(
+        waiting: UInt64
+    ) throws {
+        let (village, alice) = try village()
+        try alice.machine.library.move("Trip", to: "Journey")
+        try alice.machine.library.move("Journey/a.jpg", to: "Home/a.jpg")
+        try alice.machine.library.write("Journey/a.jpg", "another photo")
+        village.world.clock.advance(milliseconds: waiting)
+        let request = Request.shareCreate(
+            paths: [alice.path("Journey")], title: "Journey", publicPermission: "none", isSealed: true)
+        let reply = try insist(request, alice, village)
+        #expect(reply.code == 0, "\(reply)")
+        try #require(try village.settle())
+        #expect(alice.tree(.library)["Home/a.jpg"] == "the photo")
+        #expect(alice.sidecar("Home/a.jpg", .library)?.fields.caption == "of the photo")
+        #expect(alice.sidecar("Journey/a.jpg", .library)?.fields.caption == nil)
+    }
+
+    @Test(arguments: [0, 5_000] as [UInt64])
     func `what is taken out of a share is what lies there`(waiting: UInt64) throws {
         let (village, alice) = try village()
         let bob = try #require(village.replicas.first { $0.label == "bob" })
