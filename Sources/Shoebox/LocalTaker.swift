@@ -106,13 +106,16 @@ struct LocalTaker {
         }
     }
 
-    /// A folder that others have deleted or moved away is shown again, as something comes into it: as the record says that it is
-    /// called now, which a directory that stayed only for what lay in it need not be.
+    /// Something comes into a directory that stayed only for what lay in it, after others had deleted the folder, moved it or given
+    /// it the name of another one: it is shown where the folder's records say by now.
     private mutating func showAgain(folder: RecordID) throws {
-        guard !folder.isZoneRoot, entered.insert(folder).inserted, try db.record(folder)?.isLive == false else {
-            return
-        }
-        try db.markDirty(folder)
+        guard !folder.isZoneRoot, entered.insert(folder).inserted, let record = try db.record(folder),
+            let base = try db.base(folder)
+        else { return }
+        let isInPlace =
+            record.isLive && record.name == base.name
+            && record.parent == (base.parent.isZoneRoot ? nil : base.parent.name)
+        if !isInPlace { try db.markDirty(folder) }
     }
 
     func isRefused(_ folder: FolderReference) -> Bool {
