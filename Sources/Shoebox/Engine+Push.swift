@@ -160,9 +160,6 @@ extension Engine {
         var waiting: Set<RecordName> = []
         var located: [(stored: StoredChange, asset: AssetReference)] = []
         var uploaded: [Digest32: AssetReference] = [:]
-        let latest = Dictionary(
-            pending.filter { Self.content(of: $0.change) != nil }.map { ($0.change.record, $0.id) },
-            uniquingKeysWith: { _, last in last })
         for var stored in pending {
             guard !waiting.contains(stored.change.record) else { continue }
             if let asset = Self.content(of: stored.change), asset.location == nil,
@@ -172,11 +169,9 @@ extension Engine {
                     fields[.content] = .asset(asset)
                     stored.change.action = .set(fields)
                     located.append((stored, asset))
-                } else if latest[stored.change.record] == stored.id, stored.change.dot.replica == replica,
-                    try store.read({ db in try db.state(of: RecordID(zone: zone.id, name: stored.change.record)) })?
-                        .isDeleted == false
+                } else if stored.change.dot.replica == replica,
+                    try needsBytes(asset.contentHash, of: RecordID(zone: zone.id, name: stored.change.record))
                 {
-                    // Of what was deleted nobody needs the bytes; of what was moved they are needed where it is now.
                     waiting.insert(stored.change.record)
                     try noteWithoutBytes(asset.contentHash, of: RecordID(zone: zone.id, name: stored.change.record))
                     continue
@@ -194,6 +189,13 @@ extension Engine {
             }
         }
         return result
+    }
+
+    /// Whether a record has these bytes now, alone or in a conflict. Of what was deleted nobody needs them, nor of what was
+    /// overwritten, by whatever change, in this batch or not; of what was moved they are needed where it is now.
+    private func needsBytes(_ hash: Digest32, of id: RecordID) throws -> Bool {
+        guard let state = try store.read({ db in try db.state(of: id) }), !state.isDeleted else { return false }
+        return state.fields[.content]?.values.contains { $0.value.asset?.contentHash == hash } ?? false
     }
 
     /// How long the file of an edit that is to be published may be gone before the edit is given up, milliseconds.
@@ -214,7 +216,7 @@ extension Engine {
         bytesGone[id] = nil
         log("an edit of \(id) is given up: its file went before it was published")
         try store.write { db in
-            try db.refuseUnpublishedContent(of: id)
+            try db.refuseUnpublishedContent(of: id, hash: hash)
             try db.refuseUnpublished(id)
         }
     }

@@ -289,7 +289,9 @@ extension Database {
 extension Database {
     /// Gives up edits of a record's bytes that were not published and whose bytes are gone: they stay in the history, and
     /// the bytes before them count again. The first bytes of a record stay.
-    public func refuseUnpublishedContent(of id: RecordID) throws {
+    ///
+    /// - Parameter hash: which bytes are gone; nil for all that were not published.
+    public func refuseUnpublishedContent(of id: RecordID, hash: Digest32? = nil) throws {
         func content(_ change: Change) -> (asset: AssetReference, isAlone: Bool)? {
             guard case .set(let fields) = change.action, let asset = fields[.content]?.asset else { return nil }
             return (asset, Set(fields.keys).isSubset(of: [.content, .modified]))
@@ -302,7 +304,9 @@ extension Database {
             arguments: [id.zone.data, id.name.data])
         var isChanged = false
         for stored in try rows.map(StoredChange.init) {
-            guard let found = content(stored.change), found.isAlone, found.asset.location == nil else { continue }
+            guard let found = content(stored.change), found.isAlone, found.asset.location == nil,
+                hash == nil || found.asset.contentHash == hash
+            else { continue }
             try cachedStatement(sql: "UPDATE change SET state = 2 WHERE id = ?").execute(arguments: [stored.id])
             isChanged = true
         }

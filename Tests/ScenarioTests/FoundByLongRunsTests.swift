@@ -66,6 +66,30 @@ import Testing
         party.expectShown(["a.jpg": "aaa", "Lake/b.jpg": "bbb", "Lake/y.jpg": "y", "Lake/new.jpg": "new"])
     }
 
+    @Test func `a photo that was overwritten and moved out of a share before it was published stays`() throws {
+        let party = try Party(bob: "readWrite")
+        let disk = party.alice.machine.library
+        try disk.write("Summer/n.jpg", "first")
+        for _ in 0..<2 {
+            _ = try party.alice.engine.scan(.library, author: "scan")
+            party.village.world.clock.advance(milliseconds: 10_000)
+        }
+        try disk.write("Summer/n.jpg", "second bytes")
+        try disk.move("Summer/n.jpg", to: "aside.jpg")
+        try disk.move("Private/c.jpg", to: "Summer/n.jpg")
+        try disk.move("aside.jpg", to: "Private/c.jpg")
+        // Long enough for what is given up when its bytes don't come back.
+        for _ in 0..<20 {
+            for replica in [party.alice, party.bob] { try replica.round() }
+            party.village.world.clock.advance(milliseconds: 10_000)
+        }
+        #expect(try party.village.settle())
+        #expect(party.alice.tree(.library)["Private/c.jpg"] == "second bytes")
+        #expect(party.alice.tree(.library)["Summer/n.jpg"] == "ccc")
+        #expect(party.bob.tree(.shared)["alice/Summer/n.jpg"] == "ccc")
+        #expect(!disk.tree().keys.contains { $0.hasPrefix(".shoebox/trash/") })
+    }
+
     @Test func `a photo that can't be read when it is to be published is named, and keeps nothing else back`() throws {
         let party = try Party(bob: "readWrite")
         for name in ["x.jpg", "y.jpg"] { try party.alice.machine.library.write("Summer/\(name)", name) }

@@ -383,6 +383,15 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(
                     machine: 0, root: .library, .inMoved(folder: 549, into: 240, name: 45, .moveFileIn, pick: 60)),
             ])
+        // What overwrote its bytes waits behind a move, and nobody has the bytes before any more.
+        keep(
+            "what was overwritten before it was published is not given up with what overwrote it", seed: 700_154,
+            [
+                .user(machine: 2, root: .library, .fileToFolder(file: 986)), .sync(machine: 2), .sync(machine: 0),
+                .command(machine: 2, root: .library, .share(folder: 759)),
+                .user(machine: 2, root: .library, .overwrite(file: 626, .inPlace, bytes: 51)),
+                .user(machine: 2, root: .library, .swap(file: 915, with: 398)),
+            ])
         return all
     }()
 }
