@@ -274,6 +274,16 @@ extension RootScan {
         return false
     }
 
+    /// What went along with its folder is not gone, though another directory under the folder's old name has it not.
+    private mutating func dropCarried() {
+        gone = gone.filter { _, item in
+            guard let path = movedTo[item.row.parent]?.appending(item.row.name),
+                let entry = try? files.entry(at: path)
+            else { return true }
+            return !entry.stamp.isSameFile(as: item.row.stamp)
+        }
+    }
+
     /// Checks that the folder is still the one it was, then turns the plan into history.
     ///
     /// - Parameter note: what is noted together with it.
@@ -284,6 +294,7 @@ extension RootScan {
             outcome.isOffline = true
             return
         }
+        dropCarried()
         let plan = planLocal(
             base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
             listed: batch.listed, roots: [engine.top(root): .root], departed: try departed(batch),
