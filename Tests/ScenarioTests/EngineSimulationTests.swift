@@ -57,6 +57,7 @@ import Testing
             (.storms, 238),  // a sidecar whose reading failed once became a photo
             (.storms, 405),  // a share's folder was not listed for a while: the offer to leave stayed
             (.storms, 425),  // a folder was moved out of a shared one: a parked file lost its way
+            (.restores, 1_100_035),  // what went along with a moved folder was taken for gone
         ] as [(EngineWeather, UInt64)])
     func `a seed that failed passes`(weather: EngineWeather, seed: UInt64) {
         #expect(weather.run(seed).failures == [])
