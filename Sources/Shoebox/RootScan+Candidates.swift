@@ -124,7 +124,7 @@ extension RootScan {
     }
 
     /// How long to wait before what failed is tried again, milliseconds.
-    private var errorPause: UInt64 {
+    var errorPause: UInt64 {
         max(engine.settings.settleMilliseconds, 10 * engine.settings.deletionMilliseconds)
     }
 

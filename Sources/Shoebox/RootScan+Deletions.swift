@@ -12,7 +12,9 @@ extension RootScan {
     /// Plans what is really gone, after all listings: what was moved has been found by now.
     mutating func takeDeletions(outcome: inout ScanOutcome) throws {
         var batch = ScanBatch()
-        let moved = try engine.store.read { db in try stillGone(db) }
+        var moved = try engine.store.read { db in try stillGone(db) }
+        for (id, item) in moved.sorted(by: { $0.key < $1.key })
+        where try isThere(item.row, at: item.path, outcome: &outcome) { moved[id] = nil }
         for id in Set(engine.missing.keys).subtracting(moved.keys) where gone[id] != nil || isRecursive {
             if engine.isShown(id, in: root) { engine.missing[id] = nil }
         }
@@ -58,6 +60,37 @@ extension RootScan {
         try commit(batch, outcome: &outcome, noting: { [engine, root] db in try engine.forgetConfirmation(root, db) })
         if !outcome.isOffline { try engine.noteDeletions(count, root: root) }
         for id in moved.keys where batch.base[id] != nil { engine.missing[id] = nil }
+    }
+
+    /// Whether something is there that its directory's listing left out, or that can't be looked at now. On some mounts a
+    /// listing ends early and says nothing of it: no photo is deleted on the word of a listing alone.
+    private mutating func isThere(
+        _ row: BaseRow, at path: RelativePath, outcome: inout ScanOutcome
+    ) throws -> Bool {
+        let found: DirectoryEntry?
+        do { found = try files.entry(at: path) } catch {
+            if error.isAbsence { return false }
+            try putOff(path.parent, error, lookingAt: path.parent, outcome: &outcome)
+            return true
+        }
+        guard let found else { return false }
+        if !found.stamp.isSameFile(as: row.stamp) {
+            // Where names differ by case only, what was just renamed answers to its former name, too.
+            let isOther = try engine.store.read { db in try db.base(inode: found.stamp.inode, root: root) }.contains {
+                $0.id != row.id && $0.parent == row.parent && $0.stamp.isSameFile(as: found.stamp)
+            }
+            if isOther { return false }
+        }
+        hasUnseen = true
+        lookAgain(at: path.parent, after: errorPause, outcome: &outcome)
+        let folder = engine.display(path.parent, root)
+        troubled.insert(folder)
+        try engine.report(
+            "unreadable", path: folder,
+            "The listing of the folder '\(folder)' left out '\(row.name)', which is in it.",
+            "Nothing in it is taken as deleted. It is looked at again by itself; if this stays, check the disk or mount that it is on."
+        )
+        return true
     }
 
     /// What is gone and was not found elsewhere, with where it is missing.

@@ -70,6 +70,35 @@ import Testing
         #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
 
+    @Test(arguments: ["Summer", "Summer/deep", ""])
+    func `a listing that ends early, without a word, deletes nothing`(path: String) throws {
+        let party = try Party(bob: "readOnly")
+        let folder = try #require(RelativePath(path))
+        let photo = try #require(RelativePath("Summer/a.jpg"))
+        let reply = party.alice.request(
+            .caption(path: PathReference(root: .library, path: photo), text: "on the beach"))
+        try #require(reply.code == 0, "\(reply)")
+        try #require(try party.village.settle())
+        let before = try #require(try party.state("a.jpg"))
+        let theirs = try #require(RelativePath("alice/" + path))
+        party.alice.machine.library.setHalfListed(folder, keeping: 0)
+        party.carol.machine.shared.setHalfListed(path.isEmpty ? .root : theirs, keeping: 0)
+        try party.village.pass(8)
+        party.village.world.clock.advance(milliseconds: 40_000)
+        try party.village.pass(8)
+        party.expectShown()
+        party.expectNamed("unreadable", by: [party.alice], containing: "left out")
+        party.alice.machine.library.setWhollyListed(folder)
+        party.carol.machine.shared.setWhollyListed(path.isEmpty ? .root : theirs)
+        party.village.world.clock.advance(milliseconds: 40_000)
+        try #require(try party.village.settle())
+        #expect(try party.state("a.jpg") == before)
+        try party.expectGoesOn()
+        for replica in party.village.replicas {
+            #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)")
+        }
+    }
+
     static let names: [[UInt8]] = [
         Array("new\nline.jpg".utf8), Array("\u{1b}[31mred.jpg".utf8), [0xff, 0xfe, 0x80] + Array(".jpg".utf8),
         Array("caf\u{e9}.jpg".utf8), Array("cafe\u{301}.jpg".utf8), Array("CON".utf8), Array("ends with dot.".utf8),

@@ -107,9 +107,10 @@ public struct FileApplier {
                 return .stale("'\(to)' is taken")
             } else if error.code == .absent {
                 return .stale("'\(from)' is gone, or the folder of '\(to)' is")
-            } else {
-                throw error
             }
+            // A network file system may say so of a rename that was done.
+            guard let moved = stamp(at: to), isAbsent(from) else { throw error }
+            return .done(moved)
         }
         return .done(try files.entry(at: to)?.stamp)
     }
@@ -281,6 +282,10 @@ public struct FileApplier {
             do throws(FileError) {
                 try files.rename(temporary, to: path, mode: .failIfExists)
             } catch {
+                // It may have been done all the same; then it shows, and what its user does to it is to be known as that.
+                if let shown = self.stamp(at: path), shown.isSameFile(as: stamp) {
+                    return .done(shown.isUnchanged(from: stamp) ? shown : stamp)
+                }
                 discard(temporary)
                 if error.code == .exists { return .stale("'\(path)' is taken") }
                 throw error
@@ -306,9 +311,12 @@ public struct FileApplier {
             }
             try files.rename(item.path, to: path, mode: .exchange)
         } catch {
-            discardOwn(item, stamp)
-            if error.code == .absent { return .stale("'\(path)' is gone") }
-            throw error
+            // As above: then the two have changed places.
+            if self.stamp(at: path)?.isSameFile(as: stamp) != true {
+                discardOwn(item, stamp)
+                if error.code == .absent { return .stale("'\(path)' is gone") }
+                throw error
+            }
         }
         guard let old = try files.entry(at: item.path), old.stamp.isUnchanged(from: replaced) else {
             try files.rename(item.path, to: path, mode: .exchange)
@@ -327,6 +335,16 @@ public struct FileApplier {
     private func stampInPlace(_ path: RelativePath, of written: FileStamp) throws(FileError) -> FileStamp {
         guard let found = try files.entry(at: path)?.stamp, found.isUnchanged(from: written) else { return written }
         return found
+    }
+
+    /// The stamp of what is at a path; nil where nothing is, or nothing can be seen.
+    private func stamp(at path: RelativePath) -> FileStamp? {
+        do throws(FileError) { return try files.entry(at: path)?.stamp } catch { return nil }
+    }
+
+    /// Whether nothing is seen at a path, and that for certain.
+    private func isAbsent(_ path: RelativePath) -> Bool {
+        do throws(FileError) { return try files.entry(at: path) == nil } catch { return false }
     }
 
     /// Removes what lies at a place in the trash if it is the file that we wrote; anything else stays there.
