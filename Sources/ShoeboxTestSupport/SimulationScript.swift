@@ -41,6 +41,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         /// Faults of a hundred that are of the kinds that came later: another container, a marker in the wrong folder,
         /// calls by name, no room in the storage, the limit of watches, a mount that is a minute late.
         public var rareFaultPercent = 0
+        /// Whether users only add and change: nothing is removed, renamed or moved.
+        public var removesNothing = false
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
@@ -130,6 +132,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         let first = random.below(1_000)
         let second = random.below(1_000)
         let bytes = 1 + random.below(profile.bytesMax)
+        if profile.removesNothing { return addition(&random, first, second, bytes) }
         if profile.allowsManyAtOnce, random.below(10) == 0 {
             switch random.below(9) {
             case 0: return .deleteMany(keeping: random.below(3))
@@ -161,6 +164,24 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         case 29..<31: return .tag(file: first)
         case 31: return .breakSidecar(file: first)
         case 32: return .beginWriting(folder: first, name: second, bytes: bytes)
+        default: return .endWriting
+        }
+    }
+
+    private static func addition(
+        _ random: inout SeededGenerator, _ first: Int, _ second: Int, _ bytes: Int
+    ) -> SimulationStep.Act {
+        switch random.below(24) {
+        case 0..<6: return .write(folder: first, name: second, bytes: bytes)
+        case 6..<9: return .overwrite(file: first, random.below(2) == 0 ? .inPlace : .replacing, bytes: bytes)
+        case 9..<11: return .writeDeep(folder: first, name: second, bytes: bytes)
+        case 11..<13: return .writeMany(folder: first, count: 3 + random.below(8), bytes: bytes)
+        case 13..<15: return .makeFolder(in: first, name: second)
+        case 15..<17: return .copy(file: first, name: second)
+        case 17..<19: return .caption(file: first)
+        case 19..<21: return .tag(file: first)
+        case 21: return .rate(file: first, stars: random.below(6))
+        case 22: return .beginWriting(folder: first, name: second, bytes: bytes)
         default: return .endWriting
         }
     }

@@ -172,6 +172,25 @@ enum EngineSimulationSetup {
             .map { "contract: \($0)" }
     }
 
+    /// P2, where nobody removed anything: no record says that something was deleted.
+    static func checkNothingGone(_ simulation: Simulation) -> [String] {
+        engines(simulation).flatMap { replica in
+            do {
+                return try replica.store.read { db in
+                    try db.zones().flatMap { zone in
+                        try [RecordType.photo, .file, .folder].flatMap { type in
+                            try db.records(of: type, in: zone.id, isLive: false).filter { row in
+                                try db.state(of: row.id)?.movedTo == nil
+                            }.map {
+                                "\(replica.machine.name): nobody deleted \($0.type) '\($0.name.map(String.init(describing:)) ?? "")' (\($0.id))"
+                            }
+                        }
+                    }
+                }
+            } catch { return ["\(replica.machine.name) can't be asked: \(error)"] }
+        }
+    }
+
     /// P5, after all else held: what one machine's user deletes is gone everywhere, and stays so when all start anew.
     private static func checkDeletions(_ simulation: Simulation, isBobWriter: Bool) -> [String] {
         guard simulation.failures.isEmpty else { return [] }

@@ -17,13 +17,18 @@ enum EngineWeather: String, CaseIterable {
     case restores
     /// Everything goes away, comes late, is another one, is full, or fails; nobody manages shares.
     case mounts
+    /// As mounts, and processes and machines die; but nobody removes, renames or moves anything, and so nothing may be
+    /// deleted.
+    case absence
     /// All of it.
     case everything
 
     static let duets: [EngineWeather] = [
         .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
     ]
-    static let villages: [EngineWeather] = [.sharing, .watching, .sharingCrashes, .restores, .mounts, .everything]
+    static let villages: [EngineWeather] = [
+        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .everything,
+    ]
 
     var isVillage: Bool { Self.villages.contains(self) }
 
@@ -71,6 +76,9 @@ enum EngineWeather: String, CaseIterable {
         case .mounts:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (5, 25, 40)
             profile.allowsCrashes = false
+        case .absence:
+            (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (0, 35, 30)
+            (profile.sharedPercent, profile.removesNothing) = (45, true)
         default:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (25, 20, 25)
             (profile.allowsStateRestores, profile.allowsRestores) = (seed % 2 == 1, seed % 2 == 0)
@@ -84,7 +92,7 @@ enum EngineWeather: String, CaseIterable {
         let setup = isVillage ? EngineSimulationSetup.makeVillage(seed: seed) : EngineSimulationSetup.make()
         let script = SimulationScript(
             seed: seed, machines: setup.machines.count, steps: isVillage ? 80 : 60, profile: profile(seed))
-        return EngineRun(script: script, isVillage: isVillage)
+        return EngineRun(script: script, isVillage: isVillage, removesNothing: self == .absence)
     }
 }
 
@@ -92,11 +100,16 @@ enum EngineWeather: String, CaseIterable {
 struct EngineRun {
     var script: SimulationScript
     var isVillage = true
+    /// Whether nothing in the script removes or moves anything.
+    var removesNothing = false
     /// Whether each step, and each line of the engines' logs, is printed.
     var isNarrated = EngineSimulationTests.environment["SHOEBOX_NARRATE_SCRIPTS"] != nil
 
     private var setup: SimulationSetup {
         var setup = isVillage ? EngineSimulationSetup.makeVillage(seed: script.seed) : EngineSimulationSetup.make()
+        if removesNothing {
+            setup.check = { [check = setup.check] in EngineSimulationSetup.checkNothingGone($0) + check($0) }
+        }
         guard isNarrated else { return setup }
         setup.narrate = { print($0) }
         setup.makeReplica = { [make = setup.makeReplica] machine in
@@ -124,7 +137,7 @@ struct EngineRun {
         }
         small.isNarrated = narrates
         return small.failures + [
-            "as EngineRun(script: \(small.script), isVillage: \(isVillage))",
+            "as EngineRun(script: \(small.script), isVillage: \(isVillage), removesNothing: \(removesNothing))",
             "on \(setup.machines.joined(separator: ", "))",
         ]
     }
