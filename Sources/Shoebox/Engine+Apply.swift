@@ -95,7 +95,11 @@ extension Engine {
         for row in try store.read({ db in try db.parkedBase(root: root) }) where row.kind == .file {
             let isDeleted = try store.read { db in
                 guard let record = try db.record(row.id), !record.isLive else { return false }
-                return try db.state(of: row.id)?.movedTo == nil
+                guard try db.state(of: row.id)?.movedTo != nil else { return true }
+                // It is shown where it was moved to.
+                return try presentZone(of: row.id, db).map { zone in
+                    try db.base(RecordID(zone: zone, name: row.id.name)) != nil
+                } ?? false
             }
             guard isDeleted, case .done = makeApplier(root).trashParked(row.id) else { continue }
             try store.write { db in

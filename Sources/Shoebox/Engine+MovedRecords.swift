@@ -1,3 +1,4 @@
+import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
@@ -42,22 +43,14 @@ extension Engine {
         var isAny = false
         for row in rows where !row.isLive && row.type.hasPlace {
             guard !(try store.read { db in try db.zonesOfMoves(of: row.id.name) }).isEmpty else { continue }
+            let isReparked = try repark(row)
             let target = try store.write { db -> RecordID? in
-                guard let base = try db.base(row.id), let zone = try presentZone(of: row.id, db),
-                    zones[zone]?.row.root == base.root
-                else { return nil }
-                var target = RecordID(zone: zone, name: row.id.name)
-                if try db.record(target)?.isLive != true {
-                    guard row.type == .folder, try isSharedFolder(row.id, as: zone, placements(db), db) else {
-                        return nil
-                    }
-                    target = RecordID(zone: zone, name: .zoneRoot)
-                }
-                guard try db.base(target) == nil else { return nil }
+                guard let target = try movedTarget(of: row, db) else { return nil }
                 // Values travel with their dots, but into somebody else's zone, where they are written anew.
-                let isSame = zones[zone]?.row.isMine == true
+                let isSame = zones[target.zone]?.row.isMine == true
                 let vector = isSame ? nil : try db.state(of: target)?.vector
-                try db.rekeyBase(row.id, to: target, vector: target.isZoneRoot ? [:] : vector)
+                try db.rekeyBase(
+                    row.id, to: target, vector: target.isZoneRoot ? [:] : vector, isReparked: isReparked)
                 try db.markDirty(target)
                 try db.markLayoutDirty()
                 return target
@@ -69,6 +62,37 @@ extension Engine {
             if let since = replaced.removeValue(forKey: row.id) { replaced[target] = since }
         }
         return isAny
+    }
+
+    /// The record that what the folder shows of a moved one is to be known as; nil if there is none, or it is shown already.
+    private func movedTarget(of row: RecordRow, _ db: Database) throws -> RecordID? {
+        guard let base = try db.base(row.id), let zone = try presentZone(of: row.id, db),
+            zones[zone]?.row.root == base.root
+        else { return nil }
+        var target = RecordID(zone: zone, name: row.id.name)
+        if try db.record(target)?.isLive != true {
+            guard row.type == .folder, try isSharedFolder(row.id, as: zone, placements(db), db) else { return nil }
+            target = RecordID(zone: zone, name: .zoneRoot)
+        }
+        return try db.base(target) == nil ? target : nil
+    }
+
+    /// Has what was put aside for a record that was moved to another zone lie aside for it there; false if nothing is aside
+    /// for it, or that can't be done now.
+    private func repark(_ row: RecordRow) throws -> Bool {
+        let found = try store.read { db -> (target: RecordID, root: RootKind)? in
+            guard let base = try db.base(row.id), base.isParked, let target = try movedTarget(of: row, db) else {
+                return nil
+            }
+            return (target, base.root)
+        }
+        guard let (target, root) = found else { return false }
+        // What a crash leaves between this and what is noted is put back where it came from.
+        recovered.remove(root)
+        let outcome = makeApplier(root).repark(row.id, as: target)
+        if case .done = outcome { return true }
+        log("it stays aside: \(outcome)")
+        return false
     }
 
     /// Where a record that was moved to another zone is by now, as far as that is known: it may have been moved on from there.

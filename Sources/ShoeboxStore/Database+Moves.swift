@@ -48,10 +48,11 @@ extension Database {
     /// Says that what the folder showed of one record is another's from now on; `parent` is the folder it is shown in, nil
     /// for the same as before. What is shown in a folder is in the new one. An entry of the new record's stays.
     public func rekeyBase(
-        _ old: RecordID, to new: RecordID, parent: RecordID? = nil, vector: VersionVector? = nil
+        _ old: RecordID, to new: RecordID, parent: RecordID? = nil, vector: VersionVector? = nil,
+        isReparked: Bool = false
     ) throws {
         // What is parked lies under a name made from its record until it is put where it belongs.
-        guard old != new, var row = try base(old), !row.isParked, try base(new) == nil else { return }
+        guard old != new, var row = try base(old), !row.isParked || isReparked, try base(new) == nil else { return }
         let departure = try departure(of: old)
         try removeDeparture(of: old)
         try removeBase(old)

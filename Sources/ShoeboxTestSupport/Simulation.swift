@@ -20,6 +20,8 @@ public struct SimulationSetup {
     /// Rules of the mount's contract that may be broken; none at first. An engine in which owners collect what others
     /// uploaded needs `.removedForeign`.
     public var allowedViolations: Set<SimulatedMountViolation.Rule> = []
+    /// Whether what nobody removed must be in somebody's folder, and not in a trash only, whatever goes wrong.
+    public var expectsShown = false
     /// Makes the storage of another container, for `foreignContainer`; without it that is an empty directory.
     public var makeForeignStorage: () throws -> SimulatedMountStorage? = { nil }
 
@@ -379,7 +381,7 @@ public final class Simulation {
         }
         let lost = lostEntries
         for entry in lost { failures.append("lost: \(entry)") }
-        if !worseThanDeath, !bringsBack { checkShown(besides: Set(lost.map(\.number))) }
+        if !worseThanDeath || setup.expectsShown, !bringsBack { checkShown(besides: Set(lost.map(\.number))) }
         failures += world.storage.violations.filter { !setup.allowedViolations.contains($0.rule) }
             .map { "contract: \($0)" }
         checkPermissions()

@@ -43,6 +43,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var rareFaultPercent = 0
         /// Whether users only add and change: nothing is removed, renamed or moved.
         public var removesNothing = false
+        /// Acts of a hundred that rename or move something, where nothing is removed.
+        public var movePercent = 0
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
@@ -132,7 +134,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         let first = random.below(1_000)
         let second = random.below(1_000)
         let bytes = 1 + random.below(profile.bytesMax)
-        if profile.removesNothing { return addition(&random, first, second, bytes) }
+        if profile.removesNothing {
+            return random.below(100) < profile.movePercent
+                ? move(&random, first, second) : addition(&random, first, second, bytes)
+        }
         if profile.allowsManyAtOnce, random.below(10) == 0 {
             switch random.below(9) {
             case 0: return .deleteMany(keeping: random.below(3))
@@ -165,6 +170,20 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         case 31: return .breakSidecar(file: first)
         case 32: return .beginWriting(folder: first, name: second, bytes: bytes)
         default: return .endWriting
+        }
+    }
+
+    private static func move(_ random: inout SeededGenerator, _ first: Int, _ second: Int) -> SimulationStep.Act {
+        switch random.below(12) {
+        case 0..<2: return .rename(file: first, name: second)
+        case 2..<5: return .move(file: first, folder: second)
+        case 5: return .swap(file: first, with: second)
+        case 6..<9: return .moveFolder(folder: first, into: second, name: random.below(100))
+        default:
+            let inside = SimulationStep.Inside.allCases.filter { $0 != .delete }
+            return .inMoved(
+                folder: first, into: second, name: random.below(100), inside[random.below(inside.count)],
+                pick: random.below(1_000))
         }
     }
 

@@ -19,7 +19,9 @@ import Testing
         #expect(weather.run(seed).shrunkFailures(triesMax: 60) == [])
     }
 
-    @Test(arguments: [.sharing, .watching, .mounts, .absence, .everything] as [EngineWeather], [0, 2, 3] as [UInt64])
+    @Test(
+        arguments: [.sharing, .watching, .mounts, .absence, .moves, .everything] as [EngineWeather],
+        [0, 2, 3] as [UInt64])
     func `whatever people share, nobody loses anything or gets what is not theirs`(
         weather: EngineWeather, seed: UInt64
     ) {

@@ -20,6 +20,8 @@ enum EngineWeather: String, CaseIterable {
     /// As mounts, and processes and machines die; but nobody removes, renames or moves anything, and so nothing may be
     /// deleted.
     case absence
+    /// As absence, and people move and rename all the time: what they wrote is in somebody's folder in the end.
+    case moves
     /// All of it.
     case everything
 
@@ -27,7 +29,7 @@ enum EngineWeather: String, CaseIterable {
         .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
     ]
     static let villages: [EngineWeather] = [
-        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .everything,
+        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -79,6 +81,9 @@ enum EngineWeather: String, CaseIterable {
         case .absence:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (0, 35, 30)
             (profile.sharedPercent, profile.removesNothing) = (45, true)
+        case .moves:
+            (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (0, 15, 30)
+            (profile.sharedPercent, profile.removesNothing, profile.movePercent) = (45, true, 50)
         default:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (25, 20, 25)
             (profile.allowsStateRestores, profile.allowsRestores) = (seed % 2 == 1, seed % 2 == 0)
@@ -92,7 +97,9 @@ enum EngineWeather: String, CaseIterable {
         let setup = isVillage ? EngineSimulationSetup.makeVillage(seed: seed) : EngineSimulationSetup.make()
         let script = SimulationScript(
             seed: seed, machines: setup.machines.count, steps: isVillage ? 80 : 60, profile: profile(seed))
-        return EngineRun(script: script, isVillage: isVillage, removesNothing: self == .absence)
+        return EngineRun(
+            script: script, isVillage: isVillage, removesNothing: self == .absence,
+            expectsShown: self == .absence || self == .moves)
     }
 }
 
@@ -102,11 +109,14 @@ struct EngineRun {
     var isVillage = true
     /// Whether nothing in the script removes or moves anything.
     var removesNothing = false
+    /// Whether what nobody removed must be in somebody's folder in the end, whatever went wrong.
+    var expectsShown = false
     /// Whether each step, and each line of the engines' logs, is printed.
     var isNarrated = EngineSimulationTests.environment["SHOEBOX_NARRATE_SCRIPTS"] != nil
 
     private var setup: SimulationSetup {
         var setup = isVillage ? EngineSimulationSetup.makeVillage(seed: script.seed) : EngineSimulationSetup.make()
+        setup.expectsShown = expectsShown
         if removesNothing {
             setup.check = { [check = setup.check] in EngineSimulationSetup.checkNothingGone($0) + check($0) }
         }
@@ -137,7 +147,7 @@ struct EngineRun {
         }
         small.isNarrated = narrates
         return small.failures + [
-            "as EngineRun(script: \(small.script), isVillage: \(isVillage), removesNothing: \(removesNothing))",
+            "as EngineRun(script: \(small.script), isVillage: \(isVillage), removesNothing: \(removesNothing), expectsShown: \(expectsShown))",
             "on \(setup.machines.joined(separator: ", "))",
         ]
     }

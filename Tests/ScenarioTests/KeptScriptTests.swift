@@ -392,6 +392,17 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 2, root: .library, .overwrite(file: 626, .inPlace, bytes: 51)),
                 .user(machine: 2, root: .library, .swap(file: 915, with: 398)),
             ])
+        // Two photos swap, one of them is aside when the folder that it goes to is moved out of the share.
+        keep(
+            "a photo that is aside while its folder is moved to another zone gets to its place", seed: 1353,
+            [
+                .user(machine: 0, root: .library, .swap(file: 924, with: 794)),
+                .user(machine: 1, root: .shared, .move(file: 198, folder: 913)),
+                .userDuring(
+                    machine: 2, afterCalls: 48, root: .library, .moveFolder(folder: 819, into: 492, name: 58)),
+                .sync(machine: 1), .sync(machine: 0), .sync(machine: 2),
+                .user(machine: 0, root: .library, .move(file: 94, folder: 775)),
+            ])
         return all
     }()
 }

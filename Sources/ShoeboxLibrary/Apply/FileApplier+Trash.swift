@@ -281,6 +281,23 @@ extension FileApplier {
         return .done(try files.entry(at: to)?.stamp)
     }
 
+    /// Keeps what was put aside for a record for another one: the same photo, in the zone that it was moved to. Its way back
+    /// stays written down throughout.
+    public func repark(_ record: RecordID, as other: RecordID) -> ApplyOutcome {
+        outcome { () throws(FileError) in
+            let (parked, info) = try parkingPlace(record)
+            let (target, targetInfo) = try parkingPlace(other)
+            guard try files.entry(at: parked) != nil else { return .stale("nothing is aside for \(record)") }
+            guard let path = try readInfo(info)?.path else { return .stale("where \(record) was is not known") }
+            guard try files.entry(at: target) == nil else { return .stale("something is aside for \(other)") }
+            discard(targetInfo)
+            try writeInfo(targetInfo, originalPath: path, record: other, now: nowMilliseconds())
+            try files.rename(parked, to: target, mode: .failIfExists)
+            discard(info)
+            return .done(try files.entry(at: target)?.stamp)
+        }
+    }
+
     /// Moves what was put aside for a record to the trash, as what it was where it came from.
     public func trashParked(_ record: RecordID) -> ApplyOutcome {
         outcome { () throws(FileError) in
