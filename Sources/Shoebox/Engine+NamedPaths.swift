@@ -1,5 +1,5 @@
 import ShoeboxLibrary
-public import ShoeboxModel
+import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld

@@ -132,7 +132,7 @@ extension Engine {
         {
             return there
         }
-        guard try !known.isZoneRoot, try db.base(known) == nil else { return known }
+        guard !known.isZoneRoot, try db.base(known) == nil else { return known }
         // It may have gone to another zone.
         return try db.zonesOfMoves(of: known.name).map { RecordID(zone: $0, name: known.name) }.first {
             try db.base($0) != nil

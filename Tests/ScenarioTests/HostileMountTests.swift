@@ -127,7 +127,7 @@ import Testing
         var whole: [MountPath: [UInt8]] = [:]
         for name in Set(party.village.assetNames).subtracting(before) {
             let path = try name.mountPath
-            whole[path] = try #require(storage.rawRead(path))
+            whole[path] = storage.rawRead(path)
             storage.rawWrite(path, damaged(whole[path] ?? [], damage))
         }
         try #require(whole.count == 2)

@@ -64,7 +64,7 @@ struct ChangeCoderTests {
     }
 
     @Test func `negative zero and NaN keep their bits`() throws {
-        for number in [-0.0, Double.nan, 5e-324] {
+        for number in [-0.0, Double.nan, Double.leastNonzeroMagnitude] {
             var random = RandomChanges(random: Seeded(3))
             var change = random.change()
             change.action = .set([.value: .number(number)])

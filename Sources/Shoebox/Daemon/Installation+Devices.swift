@@ -1,6 +1,6 @@
 import Glibc
 import ShoeboxCloud
-public import ShoeboxModel
+import ShoeboxModel
 import ShoeboxStore
 import ShoeboxWorld
 

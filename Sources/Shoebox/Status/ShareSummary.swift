@@ -1,5 +1,5 @@
 import GRDB
-public import ShoeboxCloud
+import ShoeboxCloud
 public import ShoeboxModel
 public import ShoeboxStore
 

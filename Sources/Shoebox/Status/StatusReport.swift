@@ -1,5 +1,5 @@
 import ShoeboxCloud
-public import ShoeboxModel
+import ShoeboxModel
 public import ShoeboxStore
 import ShoeboxWorld
 

@@ -1,7 +1,7 @@
 import GRDB
 public import ShoeboxModel
 import ShoeboxPlanning
-public import ShoeboxStore
+import ShoeboxStore
 
 /// One file or folder as `list` shows it.
 public struct TreeEntry: Sendable {
