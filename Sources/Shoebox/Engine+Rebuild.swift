@@ -67,7 +67,11 @@ extension Engine {
             return (layout, paths(of: layout, roots: [top(root): .root]))
         }
         let isRestored = try isRestoredState()
-        if isRestored { try adoptRewritten(root) }
+        if isRestored {
+            try rekeyRestored(root)
+            try adoptRewritten(root)
+            try adoptReplaced(root, layout: layout, known: known)
+        }
         var taken: Set<RelativePath> = []
         for (id, path) in known.sorted(by: { $0.value < $1.value }) {
             // What a state that was put back knows of its folder stands.
@@ -94,7 +98,7 @@ extension Engine {
     }
 
     /// What the base says of a node whose place shows just that; nil if it shows something else, or nothing.
-    private func adoptable(_ node: LayoutNode, at path: RelativePath, _ root: RootKind) throws -> BaseRow? {
+    func adoptable(_ node: LayoutNode, at path: RelativePath, _ root: RootKind) throws -> BaseRow? {
         guard let name = path.last, let entry = try files(root).entry(at: path),
             entry.kind == (node.kind == .folder ? .directory : .file)
         else { return nil }

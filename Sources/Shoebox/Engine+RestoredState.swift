@@ -79,6 +79,39 @@ extension Engine {
         }
     }
 
+    /// What went to another zone after the backup is known as what it is there: its file is found by its inode, and is no
+    /// second one of its name.
+    func rekeyRestored(_ root: RootKind) throws {
+        let moved = try store.read { db in
+            try zones.keys.sorted().flatMap { try db.base(in: $0) }.filter { $0.root == root }.compactMap {
+                try db.record($0.id)
+            }.filter { !$0.isLive }
+        }
+        try rekeyMoved(moved)
+    }
+
+    /// Notes of files that stand where another one is known, and are what the container says belongs there, that they were
+    /// put there after the backup. They are no edits of what was there: where that is now is looked for like anything else.
+    func adoptReplaced(_ root: RootKind, layout: Layout, known: [RecordID: RelativePath]) throws {
+        for (id, path) in known.sorted(by: { $0.value < $1.value }) {
+            guard let node = layout.nodes[id], node.kind == .file,
+                let former = try store.read({ db in
+                    try db.base(at: path, root: root, top: top(root)).flatMap { try db.base($0) }
+                }),
+                former.id != id, former.kind == .file, !former.isParked, !former.twins.contains(id),
+                let entry = try? files(root).entry(at: path), !entry.stamp.isSameFile(as: former.stamp),
+                let row = try adoptable(node, at: path, root)
+            else { continue }
+            try store.write { db in
+                for gone in [former.id, id] {
+                    try db.removeBase(gone)
+                    try db.removeSidecar(gone)
+                }
+                try db.setBase(row)
+            }
+        }
+    }
+
     /// Whether something is known to have been shown at a path.
     func isKnownPlace(_ path: RelativePath, _ root: RootKind) throws -> Bool {
         try store.read { db in try db.base(at: path, root: root, top: top(root)) } != nil

@@ -20,8 +20,6 @@ public struct SimulationSetup {
     /// Rules of the mount's contract that may be broken; none at first. An engine in which owners collect what others
     /// uploaded needs `.removedForeign`.
     public var allowedViolations: Set<SimulatedMountViolation.Rule> = []
-    /// Whether what nobody removed must be in somebody's folder, and not in a trash only, whatever goes wrong.
-    public var expectsShown = false
     /// Makes the storage of another container, for `foreignContainer`; without it that is an empty directory.
     public var makeForeignStorage: () throws -> SimulatedMountStorage? = { nil }
 
@@ -135,7 +133,6 @@ public final class Simulation {
         world.clock.advance(milliseconds: 7)
         setup.narrate("step \(stepNumber): \(step.swiftText)")
         fateStruck = fateStruck || step.isFate
-        worseThanDeath = worseThanDeath || (step.isFate && !step.isDeath)
         switch step {
         case .user(let number, let root, let act):
             users.perform(act, on: machine(number), root, step: stepNumber)
@@ -292,8 +289,6 @@ public final class Simulation {
     private var backup: SimulatedMountStorage.Snapshot?
     /// Whether anything went wrong that was not people's doing.
     private var fateStruck = false
-    /// Whether more went wrong than that processes died.
-    private var worseThanDeath = false
     private var lastHealingError: [Int: String] = [:]
 
     /// Lets all replicas sync until nothing is pending in two rounds of each; for `prepare` and for scenarios without
@@ -381,7 +376,7 @@ public final class Simulation {
         }
         let lost = lostEntries
         for entry in lost { failures.append("lost: \(entry)") }
-        if !worseThanDeath || setup.expectsShown, !bringsBack { checkShown(besides: Set(lost.map(\.number))) }
+        if !bringsBack { checkShown(besides: Set(lost.map(\.number))) }
         failures += world.storage.violations.filter { !setup.allowedViolations.contains($0.rule) }
             .map { "contract: \($0)" }
         checkPermissions()
@@ -390,8 +385,8 @@ public final class Simulation {
         failures += setup.check(self)
     }
 
-    /// Where no more went wrong than that processes died, and nothing was taken back, what nobody removed is in somebody's
-    /// folder, and not in a trash only.
+    /// Where nothing was taken back, what nobody removed is in somebody's folder, and not in a trash only, whatever went
+    /// wrong.
     private func checkShown(besides lost: Set<Int>) {
         let files = world.machines.flatMap { machine in
             [machine.library, machine.shared].flatMap { $0.tree(without: ".shoebox").values }

@@ -124,6 +124,14 @@ public struct SimulationLedger: Sendable {
         }
     }
 
+    /// Notes that a folder was moved: where something was deleted in it before is elsewhere now.
+    mutating func noteFolderMoved(from former: String, to folder: String, on machine: String) {
+        for index in entries.indices where entries[index].deletedOn == machine {
+            let places = entries[index].deletedFrom.filter { $0.hasPrefix(former + "/") }
+            entries[index].deletedFrom.formUnion(places.map { folder + $0.dropFirst(former.count) })
+        }
+    }
+
     /// Notes that an act changed what is said of a file with these bytes.
     mutating func touch(_ bytes: [UInt8]) {
         for index in entries.indices where entries[index].kind == .content && entries[index].bytes == bytes {

@@ -84,7 +84,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             + steps.map { "        \($0.swiftText),\n" }.joined() + "    ])"
     }
 
-    private static func step(_ random: inout SeededGenerator, _ machines: Int, _ profile: Profile) -> SimulationStep {
+    static func step(_ random: inout SeededGenerator, _ machines: Int, _ profile: Profile) -> SimulationStep {
         let machine = random.below(machines)
         let dice = random.below(100)
         if dice < profile.syncPercent {

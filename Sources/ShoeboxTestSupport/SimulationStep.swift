@@ -243,16 +243,6 @@ extension SimulationStep {
         }
     }
 
-    /// Whether no more goes wrong by the step than that a process dies.
-    var isDeath: Bool {
-        switch self {
-        case .fault(_, .kill), .fault(_, .call(_, .crash)), .fault(_, .call(_, .crashAfter)),
-            .fault(_, .call(_, .crashTorn)):
-            true
-        default: false
-        }
-    }
-
     /// The step as Swift text, to be pasted into a script.
     public var swiftText: String {
         // What the compiler prints for a value says whole names of types.

@@ -24,8 +24,14 @@ final class SimulationUsers: Sendable {
         let before = shown(on: machine)
         let placesBefore = places(on: machine)
         var gone: RelativePath?
+        var moved: (from: RelativePath, to: RelativePath)?
+        let pointed = Places(disk, root)
         switch act {
-        case .deleteFolder(let folder), .folderToFile(let folder): gone = Places(disk, root).subfolder(folder)
+        case .deleteFolder(let folder), .folderToFile(let folder): gone = pointed.subfolder(folder)
+        case .moveFolder(let folder, let parent, let name), .inMoved(let folder, let parent, let name, _, _):
+            if let from = pointed.subfolder(folder), let to = pointed.child(of: parent, Names.folder(name)) {
+                moved = (from, to)
+            }
         default: break
         }
         do throws(FileError) {
@@ -52,6 +58,10 @@ final class SimulationUsers: Sendable {
                 before: placesBefore, after: placesAfter, isDeletion: isDeletion, isOfFolder: isOfFolder,
                 machine: machine.name, step: step)
             if let gone { state.ledger.noteFolderGone("\(disk.name)/\(gone)", on: machine.name) }
+            if let moved {
+                state.ledger.noteFolderMoved(
+                    from: "\(disk.name)/\(moved.from)", to: "\(disk.name)/\(moved.to)", on: machine.name)
+            }
         }
     }
 

@@ -20,8 +20,10 @@ enum EngineWeather: String, CaseIterable {
     /// As mounts, and processes and machines die; but nobody removes, renames or moves anything, and so nothing may be
     /// deleted.
     case absence
-    /// As absence, and people move and rename all the time: what they wrote is in somebody's folder in the end.
+    /// As absence, and people move and rename all the time.
     case moves
+    /// Scripts of seeds that failed once, with some steps changed.
+    case variations
     /// All of it.
     case everything
 
@@ -29,7 +31,7 @@ enum EngineWeather: String, CaseIterable {
         .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
     ]
     static let villages: [EngineWeather] = [
-        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .everything,
+        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -94,12 +96,25 @@ enum EngineWeather: String, CaseIterable {
 
     /// The setup and the script of a seed.
     func run(_ seed: UInt64) -> EngineRun {
+        if self == .variations { return variation(seed) }
         let setup = isVillage ? EngineSimulationSetup.makeVillage(seed: seed) : EngineSimulationSetup.make()
         let script = SimulationScript(
             seed: seed, machines: setup.machines.count, steps: isVillage ? 80 : 60, profile: profile(seed))
+        return EngineRun(script: script, isVillage: isVillage, removesNothing: self == .absence)
+    }
+
+    private func variation(_ seed: UInt64) -> EngineRun {
+        let kept = KeptScript.all[Int(seed % UInt64(KeptScript.all.count))]
+        let setup =
+            kept.isVillage ? EngineSimulationSetup.makeVillage(seed: kept.script.seed) : EngineSimulationSetup.make()
+        var profile = SimulationScript.Profile()
+        (profile.syncPercent, profile.faultPercent, profile.rareFaultPercent) = (15, 50, 25)
+        (profile.overlapPercent, profile.nestedPercent, profile.midRoundPercent) = (30, 30, 30)
+        // In a duet nobody's rights change.
+        profile.commandPercent = kept.isVillage ? 30 : 0
         return EngineRun(
-            script: script, isVillage: isVillage, removesNothing: self == .absence,
-            expectsShown: self == .absence || self == .moves)
+            script: kept.script.varied(by: seed, machines: setup.machines.count, profile: profile),
+            isVillage: kept.isVillage)
     }
 }
 
@@ -109,14 +124,11 @@ struct EngineRun {
     var isVillage = true
     /// Whether nothing in the script removes or moves anything.
     var removesNothing = false
-    /// Whether what nobody removed must be in somebody's folder in the end, whatever went wrong.
-    var expectsShown = false
     /// Whether each step, and each line of the engines' logs, is printed.
     var isNarrated = EngineSimulationTests.environment["SHOEBOX_NARRATE_SCRIPTS"] != nil
 
     private var setup: SimulationSetup {
         var setup = isVillage ? EngineSimulationSetup.makeVillage(seed: script.seed) : EngineSimulationSetup.make()
-        setup.expectsShown = expectsShown
         if removesNothing {
             setup.check = { [check = setup.check] in EngineSimulationSetup.checkNothingGone($0) + check($0) }
         }
@@ -147,7 +159,7 @@ struct EngineRun {
         }
         small.isNarrated = narrates
         return small.failures + [
-            "as EngineRun(script: \(small.script), isVillage: \(isVillage), removesNothing: \(removesNothing), expectsShown: \(expectsShown))",
+            "as EngineRun(script: \(small.script), isVillage: \(isVillage), removesNothing: \(removesNothing))",
             "on \(setup.machines.joined(separator: ", "))",
         ]
     }

@@ -403,6 +403,15 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .sync(machine: 1), .sync(machine: 0), .sync(machine: 2),
                 .user(machine: 0, root: .library, .move(file: 94, folder: 775)),
             ])
+        // A photo goes to the private library, and another one gets its place, after the backup that is put back.
+        keep(
+            "what took the place of a photo that left the share is no edit of that, for a restored state", seed: 165,
+            [
+                .fault(machine: 2, .backUpState),
+                .userDuring(machine: 0, afterCalls: 0, root: .library, .swap(file: 756, with: 256)),
+                .user(machine: 0, root: .library, .writeMany(folder: 549, count: 3, bytes: 78)),
+                .sync(machine: 0), .sync(machine: 2), .fault(machine: 2, .restoreState),
+            ])
         return all
     }()
 }

@@ -58,6 +58,32 @@ import Testing
         }
     }
 
+    /// Whose state is put back: a participant's, or that of the owner's other device.
+    @Test(arguments: [false, true])
+    func `what took the place of a photo that left the share is no edit of that`(isOwner: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let laptop = try village.addDevice(of: party.alice, name: "laptop")
+        try #require(try village.settle())
+        let victim = isOwner ? laptop : party.bob
+        let library = party.alice.machine.library
+        let backup = (store: try victim.store.backup(), identity: victim.identity)
+        try library.move("Summer/a.jpg", to: "away.jpg")
+        try library.write("Summer/a.jpg", "another")
+        try #require(try village.settle())
+        #expect(party.bob.tree(.shared)[shared + "a.jpg"] == "another")
+        #expect(laptop.tree(.library)["away.jpg"] == "aaa")
+        try victim.restart(store: backup.store, identity: backup.identity)
+        try #require(try village.settleDeletions())
+        try village.meet()
+        try #require(try village.settleDeletions())
+        for device in [party.alice, laptop] {
+            #expect(device.tree(.library)["away.jpg"] == "aaa", "\(device.label)")
+            #expect(device.tree(.library)["Summer/a.jpg"] == "another", "\(device.label)")
+        }
+        #expect(party.bob.tree(.shared)[shared + "a.jpg"] == "another")
+    }
+
     @Test func `an old value in a sidecar that a restored state does not know is no edit`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
