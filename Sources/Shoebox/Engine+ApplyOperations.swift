@@ -228,6 +228,7 @@ extension Engine {
             let row = BaseRow(
                 root: root, id: id, parent: node.parent, name: name, kind: node.kind, stamp: stamp, contentHash: hash,
                 vector: vector, twins: node.twins)
+            try inherit(by: row, scope, db)
             try db.displace(by: row)
             try db.setBase(row)
             if scope.postponed.contains(id) { try markFilesDirty(in: id, scope, db) }
@@ -253,6 +254,21 @@ extension Engine {
             try db.removeBase(id)
             try db.removeSidecar(id)
         }
+    }
+
+    /// A directory that could not be removed, as something is in it still, is another folder's now: what is known to be in it
+    /// is in that one.
+    private func inherit(by row: BaseRow, _ scope: ApplyScope, _ db: Database) throws {
+        guard row.kind == .folder, let former = try db.base(named: row.name, in: row.parent, root: row.root),
+            former.id != row.id, former.kind == .folder, former.stamp.isSameFile(as: row.stamp),
+            scope.layout.nodes[former.id] == nil
+        else { return }
+        for var child in try db.baseChildren(of: former.id, root: row.root) {
+            child.parent = row.id
+            try db.setBase(child)
+            try db.markDirty(child.id)
+        }
+        try db.removeBase(former.id)
     }
 
     /// Photos that were to go elsewhere from a folder and were gone from it already: they are missing there from now on, as

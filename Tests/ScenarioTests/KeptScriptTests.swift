@@ -412,6 +412,16 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 0, root: .library, .writeMany(folder: 549, count: 3, bytes: 78)),
                 .sync(machine: 0), .sync(machine: 2), .fault(machine: 2, .restoreState),
             ])
+        // The folders of the deleted photo have the names of others, which come home with the share.
+        keep(
+            "what was deleted in folders that others of their name replace is gone though the share was stopped",
+            seed: 99_049,
+            [
+                .user(machine: 1, root: .shared, .writeDeep(folder: 800, name: 703, bytes: 173)),
+                .fault(machine: 3, .call(after: 54, .crashAfter)), .sync(machine: 1), .sync(machine: 3),
+                .sync(machine: 0), .command(machine: 3, root: .library, .undo), .sync(machine: 3),
+                .command(machine: 2, root: .library, .stop(share: 599)),
+            ])
         return all
     }()
 }
