@@ -44,6 +44,21 @@ extension Engine {
                 .map(String.init))
     }
 
+    /// Whether a watched folder, or one in it that is a mount point, is another directory than when this was last asked:
+    /// of what is mounted and unmounted, no watcher tells. Two or three calls for each.
+    func haveMountsChanged() throws -> Bool {
+        let parts: [String] = try RootKind.allCases.map { root in
+            let identity = try? files(root).identity()
+            let devices: [UInt64] = try mountPoints(root).sorted().map { hex in
+                decodeHex(hex).flatMap { try? files(root).device(of: PathReference.relativePath($0) ?? .root) } ?? 0
+            }
+            return "\(identity?.device ?? 0).\(identity?.inode ?? 0) \(devices)"
+        }
+        let seen = parts.joined(separator: " ")
+        defer { mountsSeen = seen }
+        return mountsSeen.map { $0 != seen } ?? false
+    }
+
     /// Nothing is missing any more: a word that was given for it holds for nothing else.
     func endMassDeletion(_ root: RootKind) throws {
         try clearProblem("massDeletion", path: display(.root, root))

@@ -97,20 +97,30 @@ extension Engine {
         try store.write { db in try db.setMetaText(servedKey(root), "1") }
     }
 
-    /// What the base says of a node whose place shows just that; nil if it shows something else, or nothing.
+    /// What the base says of a node whose place shows just that, or bytes that it had before others overwrote them; nil if it
+    /// shows something else, or nothing.
     func adoptable(_ node: LayoutNode, at path: RelativePath, _ root: RootKind) throws -> BaseRow? {
         guard let name = path.last, let entry = try files(root).entry(at: path),
             entry.kind == (node.kind == .folder ? .directory : .file)
         else { return nil }
-        var stamp = entry.stamp
-        if node.kind == .file {
-            guard let found = contentHash(path, root), found.hash == node.contentHash else { return nil }
-            stamp = found.stamp
+        var row = BaseRow(
+            root: root, id: node.id, parent: node.parent, name: name, kind: node.kind, stamp: entry.stamp,
+            contentHash: node.contentHash, vector: try store.read { db in try db.state(of: node.id) }?.vector ?? [:],
+            twins: node.twins)
+        guard node.kind == .file else { return row }
+        guard let found = contentHash(path, root) else { return nil }
+        row.stamp = found.stamp
+        guard found.hash != node.contentHash else { return row }
+        guard let shown = try store.read({ db in try formerlyShown(found.hash, of: node.id, db) }) else { return nil }
+        (row.contentHash, row.vector, row.twins) = (found.hash, shown, [])
+        return row
+    }
+
+    /// What was shown of a record with bytes that it had once, as far as that is known; nil if it never had them.
+    func formerlyShown(_ hash: Digest32, of id: RecordID, _ db: Database) throws -> VersionVector? {
+        try db.changes(of: id.name, in: id.zone).first { Self.content(of: $0)?.contentHash == hash }.map {
+            $0.context.union(VersionVector([$0.identity]))
         }
-        let vector = try store.read { db in try db.state(of: node.id) }?.vector ?? [:]
-        return BaseRow(
-            root: root, id: node.id, parent: node.parent, name: name, kind: node.kind, stamp: stamp,
-            contentHash: node.kind == .file ? node.contentHash : nil, vector: vector, twins: node.twins)
     }
 
     func contentHash(_ path: RelativePath, _ root: RootKind) -> (hash: Digest32, stamp: FileStamp)? {

@@ -4,9 +4,12 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 extension Engine {
-    /// Finds what was renamed or moved while nothing noted it: a state directory was lost before that was published. Each
-    /// such file, and the folders that came along, is noted as if it were still known at its former place; the scan then
+    /// Finds what lies elsewhere than the container says. What lies where it was before, others have renamed or moved since: it is
+    /// noted there, and goes to its place. Anything else was renamed or moved while nothing noted it, as a state directory was
+    /// lost before that was published: it is noted as if it were still known at its place; the scan then
     /// finds it by its inode where it is, and takes the renaming. Without this it would come back under both names.
     ///
     /// Only for a folder that this account's shoebox has served before: anywhere else, files that happen to have the bytes
@@ -33,11 +36,13 @@ private struct MovedSearch {
     let taken: Set<RelativePath>
     /// Files of which nothing is at their place, by their bytes.
     private var missing: [Digest32: [RecordID]] = [:]
+    /// The same by the bytes that they had before.
+    private var missingFormer: [Digest32: [RecordID]] = [:]
     /// Files at places that no record has, by their bytes.
     private var strays: [Digest32: [(path: RelativePath, stamp: FileStamp)]] = [:]
     private var directories: [RelativePath: FileStamp] = [:]
     /// What was found of the missing, and where.
-    private var found: [RecordID: (path: RelativePath, stamp: FileStamp)] = [:]
+    private var found: [RecordID: (path: RelativePath, stamp: FileStamp, hash: Digest32?)] = [:]
 
     init(
         engine: Engine, root: RootKind, layout: Layout, known: [RecordID: RelativePath], taken: Set<RelativePath>
@@ -58,6 +63,9 @@ private struct MovedSearch {
                 try files.entry(at: path) == nil
             else { continue }
             missing[hash, default: []].append(id)
+            let former = try engine.store.read { db in try db.changes(of: id.name, in: id.zone) }
+                .compactMap { Engine.content(of: $0)?.contentHash }
+            for hash in Set(former).subtracting([hash]) { missingFormer[hash, default: []].append(id) }
         }
         return !missing.isEmpty
     }
@@ -75,7 +83,7 @@ private struct MovedSearch {
                 if !taken.contains(path) { directories[path] = entry.stamp }
                 try findStrays(in: path)
             } else if entry.kind == .file, !taken.contains(path), let (hash, stamp) = hash(path),
-                missing[hash] != nil
+                missing[hash] != nil || missingFormer[hash] != nil
             {
                 strays[hash, default: []].append((path, stamp))
             }
@@ -91,21 +99,28 @@ private struct MovedSearch {
 
     /// Says which file each missing record became: of equal ones those of the same name first, then in order.
     mutating func pair() {
-        for (hash, records) in missing {
+        pair(missing)
+        pair(missingFormer)
+        pairFolders()
+    }
+
+    private mutating func pair(_ wanted: [Digest32: [RecordID]]) {
+        for (hash, records) in wanted.sorted(by: { $0.key < $1.key }) {
             var rest = strays[hash] ?? []
-            var open = records.sorted { (known[$0] ?? .root) < (known[$1] ?? .root) }
+            var open = records.filter { found[$0] == nil }.sorted { (known[$0] ?? .root) < (known[$1] ?? .root) }
             for isSameName in [true, false] {
                 open.removeAll { id in
                     let index = rest.firstIndex { stray in
                         (!isSameName || stray.path.last == known[id]?.last) && isOneZone(id, stray.path)
                     }
                     guard let index else { return false }
-                    found[id] = rest.remove(at: index)
+                    let stray = rest.remove(at: index)
+                    found[id] = (stray.path, stray.stamp, hash)
                     return true
                 }
             }
+            strays[hash] = rest
         }
-        pairFolders()
     }
 
     /// Whether a file at a path may be that record without going to other people: in the own library always, among what
@@ -133,18 +148,37 @@ private struct MovedSearch {
                 continue
             }
             engine.log("'\(path)' was found again as '\(best)'")
-            found[id] = (best, stamp)
+            found[id] = (best, stamp, nil)
             votes[parent, default: [:]][best.parent, default: 0] += 1
         }
     }
 
-    /// Notes what was found as known at its former place; where the folder of that is gone, at the one it has now.
+    /// The folder in which something was found, if the record was said to be there before under this very name.
+    private func formerParent(_ id: RecordID, at place: RelativePath, _ db: Database) throws -> RecordID? {
+        guard let name = place.last, let parent = try db.base(at: place.parent, root: root, top: engine.top(root)),
+            parent.zone == id.zone
+        else { return nil }
+        var names: Set<FileName> = []
+        var parents: Set<RecordID> = []
+        for case .set(let fields) in try db.changes(of: id.name, in: id.zone).map(\.action) {
+            if let name = fields[.name]?.fileName { names.insert(name) }
+            guard let value = fields[.parent] else { continue }
+            let folder = value.reference.flatMap { $0 == engine.zones[id.zone]?.row.rootRecord ? nil : $0 }
+            parents.insert(RecordID(zone: id.zone, name: folder ?? .zoneRoot))
+        }
+        return names.contains(name) && parents.contains(parent) ? parent : nil
+    }
+
+    /// Notes what was found: at the place it has, where it was known there before; else at the one it should have, or, where
+    /// the folder of that is gone, at the one it has now.
     func note() throws {
         try engine.store.write { db in
             for (id, place) in found.sorted(by: { (known[$0.key] ?? .root) < (known[$1.key] ?? .root) }) {
                 guard let node = layout.nodes[id], var name = known[id]?.last, try db.base(id) == nil else { continue }
                 var parent = node.parent
-                if try parent != engine.top(root) && db.base(parent) == nil {
+                if let former = try formerParent(id, at: place.path, db), let last = place.path.last {
+                    (parent, name) = (former, last)
+                } else if try parent != engine.top(root) && db.base(parent) == nil {
                     let top = engine.top(root)
                     guard let now = try db.base(at: place.path.parent, root: root, top: top), let last = place.path.last
                     else { continue }
@@ -154,8 +188,11 @@ private struct MovedSearch {
                 try db.setBase(
                     BaseRow(
                         root: root, id: id, parent: parent, name: name, kind: node.kind, stamp: place.stamp,
-                        contentHash: node.kind == .file ? node.contentHash : nil,
-                        vector: db.state(of: id)?.vector ?? [:], twins: node.twins))
+                        contentHash: place.hash,
+                        vector: place.hash == node.contentHash
+                            ? db.state(of: id)?.vector ?? [:]
+                            : place.hash.flatMap { try engine.formerlyShown($0, of: id, db) } ?? [:],
+                        twins: place.hash == node.contentHash ? node.twins : []))
             }
         }
     }

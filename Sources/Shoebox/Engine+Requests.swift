@@ -274,7 +274,9 @@ extension Engine {
     }
 
     /// Whether so many deletions may be taken at once. Guards against what looks like an accident.
-    func allowsDeletions(of count: Int, root: RootKind) throws -> Bool {
+    ///
+    /// - Parameter emptied: shares of others of which nothing would be left.
+    func allowsDeletions(of count: Int, root: RootKind, emptying emptied: [ZoneID] = []) throws -> Bool {
         // What goes piece by piece is one deletion, too: what went a while ago counts as still known.
         let now = world.uptimeMilliseconds()
         let recent = (recentDeletions[root] ?? []).filter { now < $0.uptime + recentMilliseconds }
@@ -284,10 +286,20 @@ extension Engine {
         let count = count + taken
         let isReplaced = try hasOtherIdentity(root)
         let limit = isReplaced ? 50 : settings.massDeletionPercent
-        guard isReplaced || count > settings.massDeletionCount, count * 100 > known * limit else { return true }
+        let isMass = (isReplaced || count > settings.massDeletionCount) && count * 100 > known * limit
+        guard isMass || !emptied.isEmpty else { return true }
         if try store.read({ db in try db.metaText(confirmedKey(root)) }) != nil {
             confirmedNow.insert(root)
             return true
+        }
+        if !isMass {
+            let titles = emptied.map { "'\(zones[$0]?.control.title ?? "")'" }.joined(separator: ", ")
+            try report(
+                "massDeletion", path: display(.root, root),
+                "Everything in \(titles) is gone from the shared folder; nothing of that is passed on.",
+                "If it should be deleted for everybody, run 'shoebox sync --confirm-deletions'; if not, put the files back, or have them back from the container with 'shoebox sync --reject-deletions'. 'shoebox share leave' leaves a share."
+            )
+            return false
         }
         try report(
             "massDeletion", path: display(.root, root),
@@ -336,6 +348,23 @@ extension Engine {
         try store.write { db in try db.setMetaText(replacedKey(zone), "1") }
     }
 
+    /// Whether all files of a zone that its folder showed are missing, or the folders that they were in.
+    func isEmptied(_ zone: ZoneID, missing: Set<RecordID>) throws -> Bool {
+        let shown = try store.read { db in try db.base(in: zone) }.filter { !$0.id.isZoneRoot && !$0.isParked }
+        let parents = Dictionary(shown.map { ($0.id, $0.parent) }) { first, _ in first }
+        func isGone(_ row: BaseRow) -> Bool {
+            var current: RecordID? = row.id
+            for _ in 0...parents.count {
+                guard let id = current else { return false }
+                if missing.contains(id) { return true }
+                current = parents[id]
+            }
+            return false
+        }
+        let files = shown.filter { $0.kind == .file }
+        return !files.isEmpty && files.allSatisfy(isGone)
+    }
+
     /// An empty directory in place of a share's folder is no deletion of all that was in it: offers to leave instead.
     /// Returns the shares of which that holds.
     func offerLeaveOfReplaced(missing: Set<RecordID>, isWhole: Bool) throws -> Set<ZoneID> {
@@ -343,9 +372,7 @@ extension Engine {
         for zone in zones.values
         where !zone.row.isMine && zone.row.root == .shared && zone.row.state == .active {
             guard try store.read({ db in try db.metaText(replacedKey(zone.id)) }) != nil else { continue }
-            let shown = try store.read { db in try db.base(in: zone.id) }.filter { !$0.id.isZoneRoot }
-            let isEmpty = !shown.isEmpty && shown.filter { $0.parent.isZoneRoot }.allSatisfy { missing.contains($0.id) }
-            guard isEmpty else {
+            guard try isEmptied(zone.id, missing: missing) else {
                 if isWhole { try store.write { db in try db.setMetaText(replacedKey(zone.id), nil) } }
                 continue
             }

@@ -263,16 +263,41 @@ extension Engine {
                 count += writer.count
             }
         }
-        try renewTagFiles(in: id, besides: seen)
+        try renewTagFiles(in: id, at: folder.parent, root, besides: seen)
         return count
     }
 
-    /// Says that the tags of a zone whose files are missing, or can't be read, get them again.
-    func renewTagFiles(in zone: ZoneID, besides seen: Set<RecordName> = []) throws {
+    /// Says that the tags of a zone whose files are missing, or can't be read, get them again: as late as a deletion in somebody
+    /// else's share is believed. Somebody may be just removing the whole folder, which a file that is written into it would
+    /// keep from going.
+    ///
+    /// - Parameter directory: the folder that shows the zone.
+    func renewTagFiles(
+        in zone: ZoneID, at directory: RelativePath, _ root: RootKind, besides seen: Set<RecordName> = []
+    ) throws {
         let prefix = tagPrefix(zone)
-        let missing = try store.read { db in try db.metaTexts(prefix: prefix) }
+        let gone = try store.read { db in try db.metaTexts(prefix: prefix) }
             .compactMap { RecordName(text: $0.key.dropFirst(prefix.count)) }.filter { !seen.contains($0) }
-        guard !missing.isEmpty else { return }
-        try store.write { db in for tag in missing { try db.markDirty(RecordID(zone: zone, name: tag)) } }
+        guard !gone.isEmpty else {
+            lostTagFiles[zone] = nil
+            return
+        }
+        let now = world.uptimeMilliseconds()
+        let wait = settings.foreignDeletionMilliseconds
+        let since = lostTagFiles[zone] ?? now
+        let due = max(since, missing.filter { $0.key.zone == zone }.values.max() ?? since) + wait
+        guard now >= due else {
+            lostTagFiles[zone] = since
+            let place = WatchedPath(root: root, path: directory)
+            later[place] = min(later[place] ?? .max, due)
+            return
+        }
+        lostTagFiles[zone] = nil
+        try store.write { db in for tag in gone { try db.markDirty(RecordID(zone: zone, name: tag)) } }
+    }
+
+    /// Whether the tag files of a zone were written, all of them.
+    func hasTagFiles(_ zone: ZoneID) throws -> Bool {
+        try store.read { db in try !db.metaTexts(prefix: tagPrefix(zone)).isEmpty }
     }
 }

@@ -74,15 +74,22 @@ extension Engine {
     func resumeOffered() throws {
         for zone in zones.values where zone.row.root == .shared && zone.row.state == .leaveOffered {
             let mount = RecordID(zone: zone.id, name: .zoneRoot)
-            let found = try store.read { db -> (BaseRow, RelativePath, [FileName])? in
+            let found = try store.read { db -> (BaseRow, RelativePath, [BaseRow])? in
                 guard let row = try db.base(mount), let path = try db.basePath(of: mount, top: [top(.shared)]) else {
                     return nil
                 }
-                return (row, path, try db.baseChildren(of: mount, root: .shared).map(\.name))
+                return (row, path, try db.baseChildren(of: mount, root: .shared))
             }
-            guard let (row, path, names) = found, let entry = try? files(.shared).entry(at: path),
-                entry.kind == .directory, entry.stamp.isSameFile(as: row.stamp),
-                let listed = try? Set(files(.shared).list(path).map(\.name)), listed.isSuperset(of: names)
+            guard let (row, path, children) = found, let entry = try? files(.shared).entry(at: path),
+                entry.kind == .directory, let list = try? files(.shared).list(path)
+            else { continue }
+            let listed = Dictionary(list.map { ($0.name, $0.stamp) }) { first, _ in first }
+            // Where something was mounted over it, the base may have taken that for it: the very files tell.
+            let isSame = entry.stamp.isSameFile(as: row.stamp)
+            guard isSame || !children.isEmpty,
+                children.allSatisfy({ child in
+                    listed[child.name].map { isSame || $0.isSameFile(as: child.stamp) } ?? false
+                })
             else { continue }
             try store.write { db in
                 guard var row = try db.zone(zone.id) else { return }

@@ -78,8 +78,14 @@ extension Engine {
         _ = try followMoves(rows)
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "move")
+            let going = Set(rows.map(\.id.name))
             for row in rows where try db.record(row.id)?.isLive == true {
-                try moveRecord(row.id, to: zone.id, parent: nil, name: nil, shown: [:], writer: &writer)
+                // What lies in a folder that does not go along, as it was deleted where it went before, lies at the top.
+                let hasFolder = try row.parent.map {
+                    try going.contains($0) || db.record(RecordID(zone: zone.id, name: $0))?.isLive == true
+                }
+                let parent = hasFolder == false ? RecordID(zone: zone.id, name: .zoneRoot) : nil
+                try moveRecord(row.id, to: zone.id, parent: parent, name: nil, shown: [:], writer: &writer)
             }
             try writer.finish()
         }

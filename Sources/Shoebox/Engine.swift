@@ -56,6 +56,10 @@ public final class Engine {
     var obstacles: [WatchedPath: Obstacle] = [:]
     /// Sidecars that are gone while their photos are there, and since when (uptime).
     var lostSidecars: [RecordID: UInt64] = [:]
+    /// What was mounted where, when it was last asked.
+    var mountsSeen: String?
+    /// Zones of which tag files are gone, and since when (uptime).
+    var lostTagFiles: [ZoneID: UInt64] = [:]
     /// The newest head read of each replica.
     var knownHeads: [ZoneID: [ReplicaID: HeadRecord]] = [:]
     /// How far a replica of the owner or an admin has the own segments in a zone, as it was last stored.

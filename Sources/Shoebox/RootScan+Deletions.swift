@@ -18,11 +18,13 @@ extension RootScan {
         for id in Set(engine.missing.keys).subtracting(moved.keys) where gone[id] != nil || isRecursive {
             if engine.isShown(id, in: root) { engine.missing[id] = nil }
         }
+        try forgetReturned(besides: Set(moved.keys))
         var newest: [ZoneID: UInt64] = [:]
         for (id, _) in moved {
             if engine.missing[id] == nil { engine.missing[id] = now }
         }
         for (id, since) in engine.missing { newest[id.zone] = max(newest[id.zone] ?? 0, since) }
+        try noteLostTagFolders()
         // Others' shares lie in the shared folder: of them, a look at the library says nothing.
         let offered =
             root == .shared
@@ -48,18 +50,64 @@ extension RootScan {
             if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
         }
         // Where something could not be looked at, it may be what is missing.
-        if isRecursive, !hasUnseen, !holdsReplaced, moved.isEmpty { try engine.endMassDeletion(root) }
+        let isNothingGone = isRecursive || !listedAll.isEmpty && !engine.isMissingMore(than: [], root: root)
+        if isNothingGone, !hasUnseen, !holdsReplaced, moved.isEmpty { try engine.endMassDeletion(root) }
         guard !batch.base.isEmpty else { return }
-        let count = batch.base.values.filter { batch.local[$0.path] == nil }.count
-        guard try engine.allowsDeletions(of: count, root: root) else { return }
+        let going = Set(batch.base.values.filter { batch.local[$0.path] == nil }.map(\.id))
+        let count = going.count
+        let emptied = try emptiedShares(going)
+        guard try engine.allowsDeletions(of: count, root: root, emptying: emptied) else { return }
         // What is held back elsewhere still waits for a word.
         if !engine.isMissingMore(than: batch.base.keys, root: root) {
             try engine.clearProblem("massDeletion", path: engine.display(.root, root))
         }
         // A person's word holds until what it was given for is taken: the folder may be away just now.
         try commit(batch, outcome: &outcome, noting: { [engine, root] db in try engine.forgetConfirmation(root, db) })
-        if !outcome.isOffline { try engine.noteDeletions(count, root: root) }
+        if !outcome.isOffline {
+            // Not what is asked about, or may not be deleted.
+            let deleted = try engine.store.read { db in
+                try going.filter { try db.record($0)?.isLive == false && db.base($0) == nil }
+            }
+            try engine.noteDeletions(deleted.count, root: root)
+        }
         for id in moved.keys where batch.base[id] != nil { engine.missing[id] = nil }
+    }
+
+    /// What was missing and is in its folder again is not missing any more.
+    private func forgetReturned(besides moved: Set<RecordID>) throws {
+        let candidates = engine.missing.keys.filter { !moved.contains($0) && gone[$0] == nil }
+        guard !candidates.isEmpty else { return }
+        let returned = try engine.store.read { db in
+            try candidates.filter { id in
+                guard let row = try db.base(id), row.root == root else { return false }
+                return listedFolders.contains(row.parent)
+            }
+        }
+        for id in returned { engine.missing[id] = nil }
+    }
+
+    /// The shares of others of which nothing would be left: who removes a folder, and does not get to the end of it as
+    /// something was just written into it, did not mean that.
+    private func emptiedShares(_ going: Set<RecordID>) throws -> [ZoneID] {
+        guard root == .shared else { return [] }
+        let files = going.filter { !$0.isZoneRoot && engine.zones[$0.zone]?.row.isMine == false }
+        return try Set(files.map(\.zone)).sorted().filter { zone in
+            let mount = RecordID(zone: zone, name: .zoneRoot)
+            let owner = try engine.store.read { db in try db.base(mount)?.parent }
+            // Where the folder itself is gone, its user is asked about that.
+            guard !going.contains(mount), owner.map(going.contains) != true else { return false }
+            return try files.count(where: { $0.zone == zone }) > 1 && engine.isEmptied(zone, missing: going)
+        }
+    }
+
+    /// Where the folder of the tag files of somebody else's share is gone, too, somebody has removed the share's folder as a
+    /// whole, or tried to.
+    private func noteLostTagFolders() throws {
+        guard root == .shared else { return }
+        for folder in listedFolders where folder.isZoneRoot && !tagFolders.contains(where: { $0.zone == folder.zone }) {
+            guard engine.zones[folder.zone]?.row.isMine == false, try engine.hasTagFiles(folder.zone) else { continue }
+            try engine.noteReplaced(folder.zone)
+        }
     }
 
     /// Whether something is there that its directory's listing left out, or that can't be looked at now. On some mounts a

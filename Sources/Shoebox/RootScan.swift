@@ -133,7 +133,8 @@ struct RootScan {
             outcome.changes += try engine.readTagFiles(in: found.folder, zone: found.zone, root: root, author: author)
         }
         for folder in listedFolders where folder.isZoneRoot && !tagFolders.contains(where: { $0.zone == folder.zone }) {
-            try engine.renewTagFiles(in: folder.zone)
+            let path = try engine.store.read { db in try db.basePath(of: folder, top: [engine.top(root)]) }
+            if let path { try engine.renewTagFiles(in: folder.zone, at: path, root) }
         }
         try clearTroubles()
         for found in foundSidecars {

@@ -422,6 +422,15 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .sync(machine: 0), .command(machine: 3, root: .library, .undo), .sync(machine: 3),
                 .command(machine: 2, root: .library, .stop(share: 599)),
             ])
+        // The folder of the copy is deleted, its share stopped, and the folder of that shared anew.
+        keep(
+            "what was copied in a folder that is gone, of a share that was made anew, is shown by all", seed: 101_109,
+            [
+                .user(machine: 0, root: .library, .deleteFolder(folder: 841)),
+                .user(machine: 3, root: .library, .copy(file: 350, name: 490)),
+                .command(machine: 0, root: .library, .stop(share: 823)),
+                .command(machine: 0, root: .library, .share(folder: 847)),
+            ])
         return all
     }()
 }

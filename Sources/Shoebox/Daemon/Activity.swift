@@ -15,6 +15,8 @@ struct ActivityRecord: Hashable, Sendable {
     var isBusy = true
     /// Whether files or deletions wait for being left alone long enough.
     var isSettling = false
+    /// Whether its last round failed, and that could not be stored either.
+    var isFailing = false
     /// When the last look at both whole folders that is over was begun (uptime, milliseconds); 0 for none.
     var scannedAt: UInt64 = 0
     /// When the folders were last known to be as the database says, milliseconds since 1970; 0 for never.
@@ -25,7 +27,8 @@ struct ActivityRecord: Hashable, Sendable {
     var json: JSONValue {
         .object([
             "process": .integer(Int64(process)), "isDaemon": .bool(isDaemon), "isBusy": .bool(isBusy),
-            "isSettling": .bool(isSettling), "scannedAt": .integer(Int64(clamping: scannedAt)),
+            "isSettling": .bool(isSettling), "isFailing": .bool(isFailing),
+            "scannedAt": .integer(Int64(clamping: scannedAt)),
             "asOf": .integer(Int64(clamping: asOf)), "containerAsOf": .integer(Int64(clamping: containerAsOf)),
         ])
     }
@@ -40,6 +43,7 @@ struct ActivityRecord: Hashable, Sendable {
         isDaemon = object["isDaemon"]?.bool ?? false
         isBusy = object["isBusy"]?.bool ?? true
         isSettling = object["isSettling"]?.bool ?? true
+        isFailing = object["isFailing"]?.bool ?? false
         scannedAt = number("scannedAt")
         asOf = number("asOf")
         containerAsOf = number("containerAsOf")

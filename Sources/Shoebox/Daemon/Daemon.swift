@@ -124,10 +124,11 @@ public final class Daemon {
         if !isSilent { activity.update { $0.isBusy = true } }
         do {
             try note(work.problems)
-            if isDue || !rung.isEmpty, try hasRootReturned() { work.needsScan = true }
+            if isDue || !rung.isEmpty, try hasRootReturned() || engine.haveMountsChanged() { work.needsScan = true }
             let outcome = try engine.round(
                 work.needsScan ? .all : .directories(work.dirty), reachesContainer: reaches)
             failures = 0
+            activity.update { $0.isFailing = false }
             finish(outcome, startedAt: now, wasScan: work.needsScan, reached: reaches)
         } catch {
             try recover(error, work, startedAt: now)
@@ -177,7 +178,10 @@ public final class Daemon {
             try engine.report(
                 "roundFailed", "A round failed: \(error)",
                 "It is tried again by itself. If this stays, run 'shoebox run --verbose' and report what it says.")
-        } catch { log("that could not be noted: \(error)") }
+        } catch {
+            log("that could not be noted: \(error)")
+            activity.update { $0.isFailing = true }
+        }
         mail.needsScan = true
         let now = engine.world.uptimeMilliseconds()
         let pause = min(UInt64(30_000), UInt64(500) << UInt64(min(failures, 6)))

@@ -100,11 +100,13 @@ public struct RequestClient {
                 if let quietSince, now - quietSince > 1_000 { return report }
                 _ = poll(nil, 0, 50)
             } else {
+                // What keeps it from storing anything, as a full disk does, is found by trying.
+                if activity?.isFailing == true { try store.write { db in try db.setMetaText("tried", String(now)) } }
                 if now >= rung + 500 {
                     _ = Doorbell.ring(installation.state, .scan)
                     rung = now
                 }
-                _ = poll(nil, 0, 10)
+                _ = poll(nil, 0, activity?.isFailing == true ? 500 : 10)
             }
         }
     }
