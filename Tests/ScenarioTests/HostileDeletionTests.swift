@@ -82,6 +82,64 @@ import Testing
         }
     }
 
+    @Test func `removing a share's folder is asked about though something that was written into it keeps it there`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let disk = party.bob.machine.shared
+        #expect(
+            party.bob.request(
+                .tag(path: party.bob.path("alice/Summer/a.jpg", .shared), titles: ["sea"], isMember: true)
+            )
+            .code == 0)
+        try #require(try party.village.settle())
+        try disk.delete("alice/Summer/.tags")
+        try party.bob.round()
+        #expect(!disk.tree().keys.contains { $0.contains(".tags/") }, "not while the folder is being removed")
+        try disk.delete("alice/Summer/a.jpg")
+        try disk.delete("alice/Summer/deep/b.jpg")
+        try waitOut(party)
+        party.expectShown()
+        party.expectNamed("leaveOffered", by: [party.bob])
+        #expect(party.bob.request(.restoreShare(share: "Summer")).code == 0)
+        try #require(try party.village.settleDeletions())
+        #expect(party.bob.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        #expect(disk.tree().keys.contains { $0.contains(".tags/") })
+        #expect(party.bob.problems.isEmpty, "\(party.bob.problems)")
+    }
+
+    /// What a person answers who has deleted all of somebody else's photos, and left the folders.
+    enum Answer: CaseIterable { case confirm, reject, putBack }
+
+    @Test(arguments: Answer.allCases)
+    func `who deletes all that somebody else shares is asked, and may mean it`(answer: Answer) throws {
+        let party = try Party(bob: "readWrite")
+        let (bob, disk) = (party.bob, party.bob.machine.shared)
+        let paths = ["alice/Summer/a.jpg", "alice/Summer/deep/b.jpg"]
+        for path in paths { try disk.delete(path) }
+        try waitOut(party)
+        party.expectShown()
+        party.expectNamed("massDeletion", by: [bob], containing: "Everything in 'Summer' is gone")
+        switch answer {
+        case .confirm: #expect(bob.request(.confirmDeletions).code == 0)
+        case .reject: #expect(bob.request(.rejectDeletions).code == 0)
+        case .putBack:
+            for (path, bytes) in zip(paths, ["aaa", "bbb"]) { try disk.write(path, bytes) }
+            // As the watcher tells of it; nobody looks at everything.
+            let folders = try ["alice/Summer", "alice/Summer/deep"].map { try #require(RelativePath($0)) }
+            for _ in 0..<4 {
+                _ = try bob.engine.round(.directories([.shared: Set(folders)]))
+                party.village.world.clock.advance(milliseconds: 2_000)
+            }
+            #expect(bob.problems.isEmpty, "\(bob.problems)")
+        }
+        try waitOut(party)
+        let isDeleted = answer == .confirm
+        #expect(party.alice.tree(.library)["Summer/a.jpg"] == (isDeleted ? nil : "aaa"))
+        #expect(bob.tree(.shared).values.sorted() == (isDeleted ? [] : ["aaa", "bbb"]))
+        #expect(bob.problems.isEmpty, "\(bob.problems)")
+    }
+
     @Test func `leaving after the folder was deleted leaves`() throws {
         let party = try Party(bob: "readWrite")
         try party.bob.machine.shared.delete("alice/Summer")

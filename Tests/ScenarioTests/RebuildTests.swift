@@ -85,6 +85,46 @@ import Testing
         for replica in village.replicas { #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)") }
     }
 
+    /// Whose state is lost: a participant's, or that of the owner's other device.
+    @Test(arguments: [false, true])
+    func `what others did while a device had no state stands, and nothing old of that is new`(isOwner: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let library = party.alice.machine.library
+        for name in ["edited", "renamed", "moved", "both"] { try library.write("Summer/\(name).jpg", name) }
+        let laptop = try village.addDevice(of: party.alice, name: "laptop")
+        try #require(try village.settle())
+        let victim = isOwner ? laptop : party.bob
+        var others = village
+        others.replicas = village.replicas.filter { $0 !== victim }
+        try library.write("Summer/edited.jpg", "edited by alice", saving: .replacing)
+        try library.move("Summer/renamed.jpg", to: "Summer/renamed by alice.jpg")
+        try library.move("Summer/moved.jpg", to: "Summer/deep/moved.jpg")
+        try library.move("Summer/both.jpg", to: "Summer/both by alice.jpg")
+        try others.pass(4)
+        try library.write("Summer/both by alice.jpg", "both by alice", saving: .replacing)
+        try library.move("Summer/deep", to: "Summer/depth")
+        try #require(try others.settle())
+        let fresh = try withoutState(victim)
+        village.replicas = others.replicas + [fresh]
+        try #require(try village.settleDeletions())
+        try village.meet()
+        try #require(try village.settleDeletions())
+        let wanted = [
+            "a.jpg": "aaa", "depth/b.jpg": "bbb", "edited.jpg": "edited by alice",
+            "renamed by alice.jpg": "renamed", "depth/moved.jpg": "moved", "both by alice.jpg": "both by alice",
+        ]
+        for replica in village.replicas {
+            let (root, folder) =
+                replica.label == "alice" ? (RootKind.library, "Summer/") : (RootKind.shared, "alice/Summer/")
+            let shown = replica.tree(root).filter { $0.key.hasPrefix(folder) }
+            let found = Dictionary(
+                uniqueKeysWithValues: shown.map { (String($0.key.dropFirst(folder.count)), $0.value) })
+            #expect(found == wanted, "\(replica.machine.name)")
+            #expect(replica.problems.isEmpty, "\(replica.machine.name): \(replica.problems)")
+        }
+    }
+
     @Test func `what was renamed or moved and not published when the state was lost keeps its new name, once`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
