@@ -1,3 +1,4 @@
+internal import CFileSystem
 internal import Glibc
 
 /// One thing that was measured or tried on a directory of some mount.
@@ -87,6 +88,7 @@ public struct MountProbe {
                 }
             let text =
                 switch code {
+                case ENOENT where access(writer, F_OK) == 0: "nothing can be made in '\(writer)'"
                 case ENOENT: "there is no directory '\(writer)'"
                 case ENOTDIR: "'\(writer)' is no directory"
                 default: "no directory can be made: \(Self.message(code))"
@@ -98,7 +100,7 @@ public struct MountProbe {
         let steps: [(String, () -> [ProbeResult])] = [
             ("modes", modes), ("write", writes), ("openFreshness", newName), ("listingFreshness", listing),
             ("appendFreshness", appending), ("statFreshness", statFreshness), ("renameOver", renameOver),
-            ("names", names), ("times", times), ("throughput", throughput), ("space", space),
+            ("names", names), ("times", times), ("throughput", throughput), ("space", space), ("memory", memory),
         ]
         for (name, step) in steps {
             begin(name)
@@ -314,12 +316,19 @@ public struct MountProbe {
         guard file >= 0 else { return [failed("throughput")] }
         let start = now()
         var done = 0
+        var code: Int32 = 0
         while done < bytes {
-            guard Glibc.write(file, chunk, chunk.count) == chunk.count else { break }
+            let count = Glibc.write(file, chunk, chunk.count)
+            guard count == chunk.count else {
+                code = count < 0 ? errno : ENOSPC
+                break
+            }
             done += chunk.count
         }
-        let isWhole = done >= bytes && fsync(file) == 0 && close(file) == 0
-        guard isWhole else {
+        if code == 0, fsync(file) != 0 { code = errno }
+        if close(file) != 0, code == 0 { code = errno }
+        guard code == 0 else {
+            errno = code
             return [failed("throughput", advice: "Is the cloud folder full?", .bad)]
         }
         let writing = Double(done) / 1e6 / max(0.001, (now() - start) / 1_000)
@@ -339,13 +348,29 @@ public struct MountProbe {
         ]
     }
 
+    /// The file systems that are gone with the next start, by the kernel's numbers for them.
+    private static let inMemory: Set<UInt64> = [0x0102_1994, 0x8584_58f6]
+
+    private func memory() -> [ProbeResult] {
+        let directory = Glibc.open(workPath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return [] }
+        defer { close(directory) }
+        guard Self.inMemory.contains(shoebox_file_system_type(directory)) else { return [] }
+        return [
+            ProbeResult(
+                "memory", "it lies in memory: all that is in it is gone with the next start", .slow,
+                advice: "Put the cloud folder on a disk, or on another machine's.")
+        ]
+    }
+
     private func space() -> [ProbeResult] {
         var status = statvfs()
         guard statvfs(workPath, &status) == 0 else { return [failed("space")] }
         let free = Double(status.f_bavail) * Double(status.f_frsize) / 1e9
+        let shown = free < 10 ? "\(Int(free * 1_000)) MB" : "\(Int(free)) GB"
         return [
             ProbeResult(
-                "space", "\(Int(free)) GB are free", value: free, unit: "gigabytes", free < 1 ? .slow : .good,
+                "space", "\(shown) are free", value: free, unit: "gigabytes", free < 1 ? .slow : .good,
                 advice: free < 1 ? "There is little room left." : "")
         ]
     }
