@@ -51,6 +51,10 @@ extension Engine {
         outcome.requests = try performRequests()
         try rebuildFirst(&outcome, reachesContainer: reachesContainer)
         try scanRoots(extent, &outcome)
+        // What was mounted over a share's folder goes without a word of any watcher.
+        if zones.values.contains(where: { $0.row.state == .leaveOffered }), try checkRoot(.shared) {
+            try resumeOffered()
+        }
         if reachesContainer { try exchange(&outcome) }
         try readAwaitedSidecars(&outcome)
         for root in RootKind.allCases { try applyAll(root, &outcome) }

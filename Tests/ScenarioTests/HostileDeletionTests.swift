@@ -108,6 +108,32 @@ import Testing
         #expect(party.bob.problems.isEmpty, "\(party.bob.problems)")
     }
 
+    @Test(arguments: [0, 2_000, 40_000] as [UInt64])
+    func `a share with tags whose folder was removed comes back whenever that is asked for`(after wait: UInt64) throws {
+        let party = try Party(bob: "readWrite")
+        let disk = party.bob.machine.shared
+        #expect(
+            party.bob.request(
+                .tag(path: party.bob.path("alice/Summer/a.jpg", .shared), titles: ["sea"], isMember: true)
+            )
+            .code == 0)
+        try #require(try party.village.settle())
+        try disk.delete("alice/Summer/.tags")
+        try party.bob.round()
+        try disk.delete("alice/Summer")
+        for _ in 0..<100 where party.bob.problems.isEmpty {
+            try party.bob.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        party.expectNamed("leaveOffered", by: [party.bob])
+        party.village.world.clock.advance(milliseconds: wait)
+        #expect(party.bob.request(.restoreShare(share: "Summer")).code == 0)
+        try #require(try party.village.settleDeletions())
+        #expect(party.bob.problems.isEmpty, "\(party.bob.problems)")
+        #expect(party.bob.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        party.expectShown()
+    }
+
     /// What a person answers who has deleted all of somebody else's photos, and left the folders.
     enum Answer: CaseIterable { case confirm, reject, putBack }
 
