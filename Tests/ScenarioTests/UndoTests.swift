@@ -87,6 +87,9 @@ import Testing
         try party.village.pass(4)
         party.village.world.clock.advance(milliseconds: 40_000)
         try party.village.pass(6)
+        // It is all that Alice shares: he is asked.
+        #expect(party.bob.request(.confirmDeletions).code == 0)
+        try party.village.pass(6)
         party.expectShown([:])
         let deletion = try #require(
             try party.alice.store.read { db in try db.history(after: 0, limit: 100_000) }
