@@ -345,6 +345,7 @@ extension Engine {
 
     /// Notes that the folder of somebody else's share is another directory than it was.
     func noteReplaced(_ zone: ZoneID) throws {
+        guard try store.read({ db in try db.metaText(replacedKey(zone)) }) == nil else { return }
         try store.write { db in try db.setMetaText(replacedKey(zone), "1") }
     }
 

@@ -43,7 +43,10 @@ extension Engine {
         if root == .shared { try resumeOffered() }
         var scan = RootScan(engine: self, root: root, author: author)
         try scan.run(directories: directories, outcome: &outcome)
-        if directories == nil { try noteIdentity(of: root) }
+        if directories == nil {
+            wholeLooks.insert(root)
+            try noteIdentity(of: root)
+        }
         return outcome
     }
 }

@@ -50,7 +50,10 @@ extension RootScan {
             if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
         }
         // Where something could not be looked at, it may be what is missing.
-        let isNothingGone = isRecursive || !listedAll.isEmpty && !engine.isMissingMore(than: [], root: root)
+        // What is missing is known once all was looked at.
+        let isNothingGone =
+            isRecursive
+            || engine.wholeLooks.contains(root) && !listedAll.isEmpty && !engine.isMissingMore(than: [], root: root)
         if isNothingGone, !hasUnseen, !holdsReplaced, moved.isEmpty { try engine.endMassDeletion(root) }
         guard !batch.base.isEmpty else { return }
         let going = Set(batch.base.values.filter { batch.local[$0.path] == nil }.map(\.id))
