@@ -38,6 +38,14 @@ extension Engine {
         }
     }
 
+    /// Compares the folders with the container before anything of them is taken, if the state was put back, or made anew: for
+    /// a command, which looks at what it is about without reaching the container first.
+    public func compareState() throws {
+        try reloadZones()
+        try noticeRestoredState(reachesContainer: true)
+        if try !foldersToRebuild().isEmpty { _ = try round(.directories([:])) }
+    }
+
     /// Asked before the first number is given: others may have other segments under the own numbers.
     private func isContradicted(_ zone: ZoneInfo) throws -> Bool {
         guard let heads = try readHeads(zone.id, folder: zoneFolder(zone.id)) else { return false }

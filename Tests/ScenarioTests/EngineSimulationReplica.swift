@@ -167,6 +167,8 @@ final class EngineReplica: SimulatedReplica {
 
     func perform(_ request: SimulationRequest) -> Bool? {
         guard !isStateLost, let request = engineRequest(request) else { return false }
+        // As a command does it; what fails then is tried again by the next round.
+        do { try replica.engine.compareState() } catch { if machine.faults.isCrashed { return nil } }
         let reply = replica.request(request)
         if machine.faults.isCrashed { return nil }
         return reply.code == 0

@@ -431,6 +431,17 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .command(machine: 0, root: .library, .stop(share: 823)),
                 .command(machine: 0, root: .library, .share(folder: 847)),
             ])
+        // A command is the first that looks at the folders.
+        keep(
+            "a command of a state that was put back takes nothing of its folders for new", seed: 5_000_341,
+            [
+                .user(machine: 0, root: .library, .write(folder: 969, name: 726, bytes: 10)),
+                .user(machine: 0, root: .library, .folderToFile(folder: 949)), .sync(machine: 0),
+                .fault(machine: 2, .backUpState), .user(machine: 0, root: .library, .delete(file: 44)),
+                .sync(machine: 2), .command(machine: 0, root: .library, .add(share: 388, file: 89)),
+                .sync(machine: 2), .fault(machine: 2, .restoreState),
+                .command(machine: 2, root: .library, .share(folder: 503)),
+            ])
         return all
     }()
 }
