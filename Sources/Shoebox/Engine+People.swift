@@ -191,6 +191,8 @@ extension Engine {
     /// Reads what is new, replicas that were never seen before included: what they wrote until now is judged by what their
     /// account may do until now.
     func fetchAnew(_ id: ZoneID) throws {
+        // What is missing in the container is put into it again, but not into another one.
+        try openContainer()
         replicasListed[id] = nil
         try fetch(id)
     }

@@ -442,6 +442,13 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .sync(machine: 2), .fault(machine: 2, .restoreState),
                 .command(machine: 2, root: .library, .share(folder: 503)),
             ])
+        keep(
+            "a command puts nothing into another container that was mounted in the place of its own", seed: 6_000_035,
+            [
+                .command(machine: 0, root: .shared, .invite(share: 150, account: 297, .contribute)),
+                .fault(machine: 0, .foreignContainer),
+                .command(machine: 0, root: .library, .revoke(share: 646, account: 111)),
+            ])
         return all
     }()
 }
