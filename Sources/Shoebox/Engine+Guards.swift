@@ -47,6 +47,7 @@ extension Engine {
     /// Whether a watched folder, or one in it that is a mount point, is another directory than when this was last asked:
     /// of what is mounted and unmounted, no watcher tells. Two or three calls for each.
     func haveMountsChanged() throws -> Bool {
+        // What can't be looked at counts as nothing there: that it went, and that it is back, are changes too.
         let parts: [String] = try RootKind.allCases.map { root in
             let identity = try? files(root).identity()
             let devices: [UInt64] = try mountPoints(root).sorted().map { hex in

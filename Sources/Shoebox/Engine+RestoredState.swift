@@ -75,9 +75,7 @@ extension Engine {
             guard let path = try store.read({ db in try db.basePath(of: row.id, top: [top(root)]) }),
                 let entry = try? files(root).entry(at: path), entry.kind == .file,
                 !entry.stamp.isUnchanged(from: row.stamp), let found = contentHash(path, root),
-                try store.read({ db in try db.changes(of: row.id.name, in: row.id.zone) }).contains(where: {
-                    Self.content(of: $0)?.contentHash == found.hash
-                })
+                try store.read({ db in try formerlyShown(found.hash, of: row.id, db) }) != nil
             else { continue }
             var seen = row
             seen.stamp = found.stamp
@@ -107,6 +105,7 @@ extension Engine {
                     try db.base(at: path, root: root, top: top(root)).flatMap { try db.base($0) }
                 }),
                 former.id != id, former.kind == .file, !former.isParked, !former.twins.contains(id),
+                // What can't be looked at now stands as it is known.
                 let entry = try? files(root).entry(at: path), !entry.stamp.isSameFile(as: former.stamp),
                 let row = try adoptable(node, at: path, root)
             else { continue }

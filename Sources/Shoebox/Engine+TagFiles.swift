@@ -296,7 +296,7 @@ extension Engine {
         try store.write { db in for tag in gone { try db.markDirty(RecordID(zone: zone, name: tag)) } }
     }
 
-    /// Whether the tag files of a zone were written, all of them.
+    /// Whether any tag file of a zone was written.
     func hasTagFiles(_ zone: ZoneID) throws -> Bool {
         try store.read { db in try !db.metaTexts(prefix: tagPrefix(zone)).isEmpty }
     }
