@@ -19,6 +19,15 @@ import Testing
         try party.village.pass(6)
     }
 
+    /// Bob's share has a tag, and he begins to remove its folder: the tag files are the first to go.
+    private func beginRemoving(_ party: Party) throws {
+        let path = party.bob.path("alice/Summer/a.jpg", .shared)
+        #expect(party.bob.request(.tag(path: path, titles: ["sea"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        try party.bob.machine.shared.delete("alice/Summer/.tags")
+        try party.bob.round()
+    }
+
     @Test(arguments: ["alice/Summer", "alice"])
     func `a participant who deletes the share's folder deletes nothing for others, and may have it back`(
         path: String
@@ -87,14 +96,7 @@ import Testing
     {
         let party = try Party(bob: "readWrite")
         let disk = party.bob.machine.shared
-        #expect(
-            party.bob.request(
-                .tag(path: party.bob.path("alice/Summer/a.jpg", .shared), titles: ["sea"], isMember: true)
-            )
-            .code == 0)
-        try #require(try party.village.settle())
-        try disk.delete("alice/Summer/.tags")
-        try party.bob.round()
+        try beginRemoving(party)
         #expect(!disk.tree().keys.contains { $0.contains(".tags/") }, "not while the folder is being removed")
         try disk.delete("alice/Summer/a.jpg")
         try disk.delete("alice/Summer/deep/b.jpg")
@@ -112,14 +114,7 @@ import Testing
     func `a share with tags whose folder was removed comes back whenever that is asked for`(after wait: UInt64) throws {
         let party = try Party(bob: "readWrite")
         let disk = party.bob.machine.shared
-        #expect(
-            party.bob.request(
-                .tag(path: party.bob.path("alice/Summer/a.jpg", .shared), titles: ["sea"], isMember: true)
-            )
-            .code == 0)
-        try #require(try party.village.settle())
-        try disk.delete("alice/Summer/.tags")
-        try party.bob.round()
+        try beginRemoving(party)
         try disk.delete("alice/Summer")
         for _ in 0..<100 where party.bob.problems.isEmpty {
             try party.bob.round()
