@@ -90,10 +90,15 @@ extension RootScan {
     }
 
     /// The shares of others of which nothing would be left: who removes a folder, and does not get to the end of it as
-    /// something was just written into it, did not mean that.
+    /// something was just written into it, did not mean that. What this account may not delete comes back anyway.
     private func emptiedShares(_ going: Set<RecordID>) throws -> [ZoneID] {
         guard root == .shared else { return [] }
-        let files = going.filter { !$0.isZoneRoot && engine.zones[$0.zone]?.row.isMine == false }
+        let files = try engine.store.read { db in
+            try going.filter { id in
+                guard engine.zones[id.zone]?.row.isMine == false, try db.base(id)?.kind == .file else { return false }
+                return try engine.may(.deleteRecord, id, db)
+            }
+        }
         return try Set(files.map(\.zone)).sorted().filter { zone in
             let mount = RecordID(zone: zone, name: .zoneRoot)
             let owner = try engine.store.read { db in try db.base(mount)?.parent }

@@ -161,6 +161,16 @@ import Testing
         #expect(bob.problems.isEmpty, "\(bob.problems)")
     }
 
+    @Test(arguments: ["readOnly", "contribute"])
+    func `who may not delete what somebody else shares is not asked, and has it back`(permission: String) throws {
+        let party = try Party(bob: permission)
+        for path in ["alice/Summer/a.jpg", "alice/Summer/deep/b.jpg"] { try party.bob.machine.shared.delete(path) }
+        try waitOut(party)
+        party.expectShown()
+        #expect(party.bob.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        #expect(!party.bob.problems.map(\.code).contains("massDeletion"), "\(party.bob.problems)")
+    }
+
     @Test func `leaving after the folder was deleted leaves`() throws {
         let party = try Party(bob: "readWrite")
         try party.bob.machine.shared.delete("alice/Summer")
