@@ -90,22 +90,24 @@ extension Engine {
         return outcome
     }
 
-    /// Moves what is aside and was deleted meanwhile to the trash: its place may be somebody else's by now.
+    /// Moves what is aside and is not to be shown in this folder any more to the trash: its place may be somebody else's by
+    /// now. It was deleted meanwhile, or taken to where this account can't follow it, or is shown there already.
     private func removeDeletedParked(_ root: RootKind) throws {
-        for row in try store.read({ db in try db.parkedBase(root: root) }) where row.kind == .file {
-            let isDeleted = try store.read { db in
-                guard let record = try db.record(row.id), !record.isLive else { return false }
-                guard try db.state(of: row.id)?.movedTo != nil else { return true }
-                // It is shown where it was moved to.
-                return try presentZone(of: row.id, db).map { zone in
-                    try db.base(RecordID(zone: zone, name: row.id.name)) != nil
-                } ?? false
+        let gone = try store.read { db in
+            try db.parkedBase(root: root).compactMap { base -> RecordRow? in
+                guard base.kind == .file, let row = try db.record(base.id), !row.isLive else { return nil }
+                // It goes on to where it was moved to.
+                return try movedTarget(of: row, db) == nil ? row : nil
             }
-            guard isDeleted, case .done = makeApplier(root).trashParked(row.id) else { continue }
+        }
+        guard !gone.isEmpty else { return }
+        let awaited = try awaitedMoves(of: gone).union(blockedRecords(Set(gone.map(\.id))))
+        for id in gone.map(\.id) where !awaited.contains(id) {
+            guard case .done = makeApplier(root).trashParked(id) else { continue }
             try store.write { db in
-                try oweRemoval(ofSidecarOf: row.id, db)
-                try db.removeBase(row.id)
-                try db.removeSidecar(row.id)
+                try oweRemoval(ofSidecarOf: id, db)
+                try db.removeBase(id)
+                try db.removeSidecar(id)
             }
         }
     }

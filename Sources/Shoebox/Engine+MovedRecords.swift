@@ -65,7 +65,7 @@ extension Engine {
     }
 
     /// The record that what the folder shows of a moved one is to be known as; nil if there is none, or it is shown already.
-    private func movedTarget(of row: RecordRow, _ db: Database) throws -> RecordID? {
+    func movedTarget(of row: RecordRow, _ db: Database) throws -> RecordID? {
         guard let base = try db.base(row.id), let zone = try presentZone(of: row.id, db),
             zones[zone]?.row.root == base.root
         else { return nil }

@@ -449,6 +449,20 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .fault(machine: 0, .foreignContainer),
                 .command(machine: 0, root: .library, .revoke(share: 646, account: 111)),
             ])
+        keep(
+            "what is aside and was taken out of the share goes to the trash, though another has its place by now",
+            isVillage: false, seed: 15,
+            [
+                .user(machine: 2, root: .library, .writeDeep(folder: 614, name: 246, bytes: 99)),
+                .sync(machine: 2),
+                .user(machine: 1, root: .shared, .swap(file: 344, with: 953)),
+                .user(machine: 1, root: .shared, .copy(file: 789, name: 712)),
+                .sync(machine: 1),
+                .sync(machine: 0),
+                .user(machine: 3, root: .shared, .deleteFolder(folder: 110)),
+                .user(machine: 0, root: .library, .inMoved(folder: 273, into: 685, name: 65, .overwrite, pick: 399)),
+                .sync(machine: 3),
+            ])
         return all
     }()
 }
