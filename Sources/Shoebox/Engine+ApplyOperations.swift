@@ -234,11 +234,16 @@ extension Engine {
             if scope.postponed.contains(id) { try markFilesDirty(in: id, scope, db) }
         case .move(_, _, let path), .unpark(_, let path):
             guard var row = try db.base(id), let name = path.last else { return }
-            // What the layout no longer shows, or what others have to leave first, was only put back where it was.
+            // What the layout no longer shows, or what others have to leave first, was only put back where it was, or beside
+            // that.
             let isThere = try node.map { node in
                 try db.basePath(of: node.parent, top: [top(root)]).map { $0.appending(node.name) == path } ?? true
             }
-            if let node, isThere == true { row.parent = node.parent }
+            if let node, isThere == true {
+                row.parent = node.parent
+            } else if let parent = try db.base(at: path.parent, root: root, top: top(root)) {
+                row.parent = parent
+            }
             row.name = name
             row.isParked = false
             if let stamp { row.noteMoved(stamp) }

@@ -16,8 +16,8 @@ public import ShoeboxModel
 ///   - roots: the tops of the tree and their directories, which exist.
 ///   - scope: the records that may be touched; nil for all.
 ///   - parked: records of `base` whose files an unfinished plan has put aside. One that the layout no longer shows is
-///     put back at its old path if that is free, to be removed like any other by the next plan; so is a folder that
-///     is to go into something which is still in it.
+///     put back at its old path, or at a free name there or at the top, to be removed like any other by the next plan;
+///     so is a folder that is to go into something which is still in it, where its old path is free.
 public func planApply(
     base: [BaseEntry], desired: Layout, roots: [RecordID: RelativePath], scope: Set<RecordID>? = nil,
     parked: Set<RecordID> = []
@@ -126,6 +126,9 @@ private struct ApplyPlanner {
                 park(id)
             } else if let (id, slot) = nextToPutBack() {
                 putBack(id, in: slot)
+            } else if let (id, slot) = nextToSetBeside() {
+                blockedBy[.restore(id)] = nil
+                unpark(id, in: slot)
             } else {
                 break
             }
@@ -312,14 +315,32 @@ private struct ApplyPlanner {
         return nil
     }
 
+    /// Something that the layout shows no more and whose old place is another's by now, and a free one: what is in it could
+    /// not be removed while it is aside.
+    private func nextToSetBeside() -> (RecordID, Slot)? {
+        for id in parked.sorted() where blockedBy[.restore(id)] != nil {
+            guard let old = target(of: .restore(id)) else { continue }
+            let isThere = exists(old.parent) && isAttached(old.parent)
+            guard let parent = isThere ? old.parent : roots.keys.min() else { continue }
+            let names = [old.name] + (2..<1_000).lazy.map { old.name.inserting(" (\($0))") }
+            let free = names.lazy.map { Slot(parent: parent, name: $0) }.first { occupants[$0] == nil }
+            if let free { return (id, free) }
+        }
+        return nil
+    }
+
     private mutating func putBack(_ id: RecordID, in slot: Slot) {
         wasPutBack.insert(id)
+        unpark(id, in: slot)
+        ready.append(.move(id))
+    }
+
+    private mutating func unpark(_ id: RecordID, in slot: Slot) {
         parked.remove(id)
         enter(id, slot)
         operations.append(.unpark(id, to: path(of: id)))
         wake(.present(id))
         wake(.folderMoves)
-        ready.append(.move(id))
     }
 
     private func canPark(_ id: RecordID) -> Bool {

@@ -403,7 +403,7 @@ public final class Simulation {
     /// Whether something was in a share that its account left without keeping a copy, or was written where its account may
     /// only read, and what it wrote there later took its place in the private copies.
     private func mayBeInTrash(_ entry: SimulationLedger.Entry) -> Bool {
-        guard entry.root == "shared" else { return false }
+        guard entry.root == "shared" || entry.wasCarriedIn else { return false }
         let account = SimulatedMachine.account(of: entry.machine)
         return leavers.contains(account)
             || world.machines.filter { $0.account == account }.contains { machine in

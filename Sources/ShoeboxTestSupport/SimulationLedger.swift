@@ -48,6 +48,8 @@ public struct SimulationLedger: Sendable {
         public var isOneCopyRemoved = false
         /// Whether it went with a whole folder, which may be that of a share: those come back.
         public var wentWithFolder = false
+        /// Whether somebody moved or copied it to where others share something with them.
+        public var wasCarriedIn = false
         /// Whether it was given by a command, and not written into a file.
         public var isByCommand = false
         /// The bytes of the photo that it was said of, if it was given by a command.
@@ -106,6 +108,7 @@ public struct SimulationLedger: Sendable {
             let now = after[number] ?? []
             guard now != places else { continue }
             entries[number].touches += 1
+            if now.contains(where: { $0.hasPrefix("shared/") }) { entries[number].wasCarriedIn = true }
             if now.count < places.count { entries[number].isOneCopyRemoved = true }
             guard isDeletion, now.isEmpty else { continue }
             entries[number].deletedInStep = step

@@ -45,6 +45,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var removesNothing = false
         /// Acts of a hundred that rename or move something, where nothing is removed.
         public var movePercent = 0
+        /// Acts of a hundred that swap folders, copy them, or go from one watched folder to the other.
+        public var travelPercent = 0
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
@@ -138,6 +140,9 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             return random.below(100) < profile.movePercent
                 ? move(&random, first, second) : addition(&random, first, second, bytes)
         }
+        if profile.travelPercent > 0, random.below(100) < profile.travelPercent {
+            return travel(&random, first, second)
+        }
         if profile.allowsManyAtOnce, random.below(10) == 0 {
             switch random.below(9) {
             case 0: return .deleteMany(keeping: random.below(3))
@@ -184,6 +189,16 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             return .inMoved(
                 folder: first, into: second, name: random.below(100), inside[random.below(inside.count)],
                 pick: random.below(1_000))
+        }
+    }
+
+    private static func travel(_ random: inout SeededGenerator, _ first: Int, _ second: Int) -> SimulationStep.Act {
+        switch random.below(10) {
+        case 0: .swapThrough(file: first, with: second, name: random.below(3))
+        case 1..<3: .swapFolders(folder: first, with: second)
+        case 3..<5: .copyFolder(folder: first, into: second, name: random.below(100))
+        case 5..<8: .carry(file: first, folder: second)
+        default: .carryFolder(folder: first, into: second, name: random.below(100))
         }
     }
 

@@ -89,6 +89,16 @@ public enum SimulationStep: Hashable, Sendable {
         case endWriting
         /// Renames a folder or moves it into another, and at once does something in it.
         case inMoved(folder: Int, into: Int, name: Int, Inside, pick: Int)
+        /// Swaps the names of two files by way of a third name, as a person does; sidecars stay.
+        case swapThrough(file: Int, with: Int, name: Int)
+        /// Swaps the names of two folders in one step.
+        case swapFolders(folder: Int, with: Int)
+        /// Copies a folder with everything in it to a new name.
+        case copyFolder(folder: Int, into: Int, name: Int)
+        /// Moves a photo, and its sidecar if it has one, to a folder of the machine's other watched folder.
+        case carry(file: Int, folder: Int)
+        /// Moves a folder with everything in it to the machine's other watched folder.
+        case carryFolder(folder: Int, into: Int, name: Int)
     }
 
     /// What a user does in a folder that was moved in the same moment.

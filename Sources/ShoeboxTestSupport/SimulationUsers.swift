@@ -32,6 +32,7 @@ final class SimulationUsers: Sendable {
             if let from = pointed.subfolder(folder), let to = pointed.child(of: parent, Names.folder(name)) {
                 moved = (from, to)
             }
+        case .carryFolder(let folder, _, _): gone = pointed.subfolder(folder)
         default: break
         }
         do throws(FileError) {
@@ -155,7 +156,7 @@ final class SimulationUsers: Sendable {
     }
 
     /// Whether somebody has a file open: it is closed under the name by which it was opened.
-    private func isBeingWritten(_ path: RelativePath, _ disk: SimulatedDisk) -> Bool {
+    func isBeingWritten(_ path: RelativePath, _ disk: SimulatedDisk) -> Bool {
         state.withLock { $0.begun.contains { $0.disk === disk && $0.path == path.description } }
     }
 
@@ -265,6 +266,7 @@ final class SimulationUsers: Sendable {
             else { return }
             try disk.move(source, to: target, mode: .failIfExists)
             try carryOut(inside, pick, in: target, machine, disk, root, step)
+        case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder: try travel(act, machine, root)
         }
     }
 
@@ -424,7 +426,7 @@ struct Places {
 }
 
 /// Few names, so that they collide.
-private enum Names {
+enum Names {
     static func photo(_ pick: Int) -> String { "IMG_\(pick % 6).jpg" }
     static func folder(_ pick: Int) -> String { ["Lake", "Sea", "Hill", "Träd"][pick % 4] }
 

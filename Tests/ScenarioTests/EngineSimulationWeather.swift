@@ -22,6 +22,9 @@ enum EngineWeather: String, CaseIterable {
     case absence
     /// As absence, and people move and rename all the time.
     case moves
+    /// People carry photos and folders from their libraries into others' shares and back, swap folders and copy them, while
+    /// others manage the shares; processes die.
+    case travels
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -31,7 +34,8 @@ enum EngineWeather: String, CaseIterable {
         .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
     ]
     static let villages: [EngineWeather] = [
-        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .variations, .everything,
+        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .variations,
+        .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -86,7 +90,15 @@ enum EngineWeather: String, CaseIterable {
         case .moves:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (0, 15, 30)
             (profile.sharedPercent, profile.removesNothing, profile.movePercent) = (45, true, 50)
+        case .travels:
+            (profile.commandPercent, profile.travelPercent, profile.nestedPercent) = (12, 40, 15)
+            (profile.faultPercent, profile.sharedPercent) = (8, 50)
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
+                \.allowsErrors,
+            ] { profile[keyPath: path] = false }
         default:
+            profile.travelPercent = 10
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (25, 20, 25)
             (profile.allowsStateRestores, profile.allowsRestores) = (seed % 2 == 1, seed % 2 == 0)
             profile.allowsServerCrashes = seed % 2 == 0
@@ -110,6 +122,7 @@ enum EngineWeather: String, CaseIterable {
         var profile = SimulationScript.Profile()
         (profile.syncPercent, profile.faultPercent, profile.rareFaultPercent) = (15, 50, 25)
         (profile.overlapPercent, profile.nestedPercent, profile.midRoundPercent) = (30, 30, 30)
+        profile.travelPercent = 15
         // In a duet nobody's rights change.
         profile.commandPercent = kept.isVillage ? 30 : 0
         return EngineRun(

@@ -72,6 +72,14 @@ import Testing
             "a parked thing that is gone comes back first", base: [entry(1, "a")], records: [], parked: [id(1)],
             ["unpark 1 a"]),
         Case(
+            "a parked directory that is gone comes back beside what has its place by now",
+            base: [entry(1, "d/"), entry(2, "d/a", in: id(1)), entry(3, "d/"), entry(4, "d (2)")],
+            records: [folder(3, "d"), file(4, "d (2)")], parked: [id(1)], ["unpark 1 d (3)"]),
+        Case(
+            "a parked directory that is gone comes back at the top if its folder is gone, too",
+            base: [entry(1, "e/d/", in: id(5)), entry(2, "e/d/a", in: id(1))], records: [], parked: [id(1)],
+            ["unpark 1 d"]),
+        Case(
             "a directory that was put aside with what it is to go into comes back first",
             base: [entry(1, "d/"), entry(2, "d/a/", in: id(1)), entry(3, "d/b", in: id(1))],
             records: [folder(2, "d"), folder(1, in: id(2), "c"), file(3, in: id(1), "b")], parked: [id(1)],

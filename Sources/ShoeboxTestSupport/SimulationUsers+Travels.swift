@@ -1,0 +1,78 @@
+import ShoeboxModel
+import ShoeboxWorld
+
+// What users do with two files or folders at once, and between their two watched folders.
+
+extension SimulationUsers {
+    func travel(
+        _ act: SimulationStep.Act, _ machine: SimulatedMachine, _ root: SimulationStep.Root
+    ) throws(FileError) {
+        let (disk, other) =
+            root == .library ? (machine.library, machine.shared) : (machine.shared, machine.library)
+        let places = Places(disk, root)
+        switch act {
+        case .swapThrough(let file, let with, let name):
+            guard let one = places.file(file), let two = places.file(with), one != two, !isBeingWritten(one, disk),
+                !isBeingWritten(two, disk), let name = FileName("aside-\(name % 3).jpg")
+            else { return }
+            let aside = one.parent.appending(name)
+            try disk.move(one, to: aside, mode: .failIfExists)
+            try disk.move(two, to: one)
+            try disk.move(aside, to: two)
+        case .swapFolders(let folder, let with):
+            guard let one = places.subfolder(folder), let two = places.subfolder(with), !one.isAtOrBelow(two),
+                !two.isAtOrBelow(one)
+            else { return }
+            try disk.move(one, to: two, mode: .exchange)
+        case .copyFolder(let folder, let parent, let name):
+            guard let source = places.subfolder(folder), let target = places.child(of: parent, Names.folder(name)),
+                try disk.stamp(target.description) == nil, !target.isAtOrBelow(source)
+            else { return }
+            for path in files(in: source, of: disk) {
+                try disk.write(target.appending(contentsOf: path, after: source), bytes: try disk.read(path))
+            }
+        case .carry(let file, let folder):
+            guard other.isMounted, let source = places.file(file), let name = source.last,
+                let folder = Places(other, root.other).folder(folder), !isBeingWritten(source, disk),
+                !isBeingWritten(folder.appending(name), other)
+            else { return }
+            if let sidecar = Names.sidecar(of: source, on: disk), let name = sidecar.last {
+                try disk.move(sidecar.description, to: folder.appending(name).description, on: other)
+            }
+            try disk.move(source.description, to: folder.appending(name).description, on: other)
+        case .carryFolder(let folder, let parent, let name):
+            guard other.isMounted, let source = places.subfolder(folder),
+                let target = Places(other, root.other).child(of: parent, Names.folder(name)),
+                try other.stamp(target.description) == nil
+            else { return }
+            let paths = files(in: source, of: disk)
+            guard !paths.contains(where: { isBeingWritten($0, disk) }) else { return }
+            for path in paths {
+                let place = target.appending(contentsOf: path, after: source)
+                try disk.move(path.description, to: place.description, on: other)
+            }
+            try disk.delete(source)
+        default: return
+        }
+    }
+
+    /// The files of a folder at any depth, in order, without those that are not for users.
+    private func files(in folder: RelativePath, of disk: SimulatedDisk) -> [RelativePath] {
+        disk.entries().filter { path, entry in
+            entry.kind == .file && path.isAtOrBelow(folder)
+                && !path.names.contains { $0.bytes.first == UInt8(ascii: ".") }
+        }.keys.sorted()
+    }
+}
+
+extension SimulationStep.Root {
+    /// The other watched folder of the same machine.
+    var other: SimulationStep.Root { self == .library ? .shared : .library }
+}
+
+extension RelativePath {
+    /// This path with what another path has behind a folder of its.
+    fileprivate func appending(contentsOf path: RelativePath, after folder: RelativePath) -> RelativePath {
+        path.names.dropFirst(folder.names.count).reduce(self) { $0.appending($1) }
+    }
+}
