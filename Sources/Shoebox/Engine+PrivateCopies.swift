@@ -67,7 +67,10 @@ extension Engine {
             let title = zones[id.zone]?.control.title ?? "share"
             do {
                 // What is not there was moved, or is deleted: once that is taken, it is copied, or not owed any more.
-                guard try keepCopyInLibrary(row, folder: "Private copies of \(title)") else { continue }
+                guard try keepCopyInLibrary(row, folder: "Private copies of \(title)", isOwed: true) else {
+                    try lookAgain(in: row.parent, row.root)
+                    continue
+                }
                 try settleCopies()
             } catch let error as FileError {
                 // Until the copy is made, the edited file stays: nowhere else are its bytes. A folder of copies that was
@@ -90,6 +93,12 @@ extension Engine {
                 try db.markDirty(id)
             }
         }
+    }
+
+    /// Has a folder looked at in which something is not what it was when it was last taken.
+    private func lookAgain(in folder: RecordID, _ root: RootKind) throws {
+        guard let path = try store.read({ db in try db.basePath(of: folder, top: [top(root)]) }) else { return }
+        later[.init(root: root, path: path)] = world.uptimeMilliseconds() + 200
     }
 
     private func reportPrivateCopy(_ row: BaseRow, title: String, _ reason: PrivateCopyReason) throws {
@@ -131,9 +140,11 @@ extension Engine {
     /// record there that nobody has touched is replaced, into the trash. False if the file is not there. Safe from a
     /// power cut after `settleCopies`.
     ///
+    /// - Parameter isOwed: whether just the bytes that were taken are meant, and not those of another file that has their
+    ///   place by now.
     /// - Throws: `FileError`, `.offline` if one of the folders is not there.
     @discardableResult
-    func keepCopyInLibrary(_ row: BaseRow, folder: String) throws -> Bool {
+    func keepCopyInLibrary(_ row: BaseRow, folder: String, isOwed: Bool = false) throws -> Bool {
         guard let parent = try store.read({ db in try db.basePath(of: row.parent, top: [top(row.root)]) }) else {
             return false
         }
@@ -143,6 +154,7 @@ extension Engine {
         }
         let source = parent.appending(row.name)
         guard let (file, hash, stamp) = try openIfThere(source, files(row.root)) else { return false }
+        if isOwed, hash != row.contentHash, !stamp.isSameFile(as: row.stamp) { return false }
         try store.write { db in try db.setMetaText(unsettledKey, "1") }
         guard let (target, replaced) = try placeOfCopy(of: row, hash, in: try folderOfCopies(folder)) else {
             return true

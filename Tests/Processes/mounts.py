@@ -114,6 +114,20 @@ class GuestMount(Mount):
         pass
 
 
+class Covered:
+    """A file system in memory, mounted over a directory of this machine."""
+
+    def __init__(self, path, size="1m"):
+        self.path, self.size = path, size
+
+    def __enter__(self):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.size}", "shoebox-test", self.path], check=True)
+
+    def __exit__(self, *_):
+        # Lazily: a daemon may be looking at it just now.
+        subprocess.run(["umount", "-l", self.path], check=True)
+
+
 def put(path, content):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
@@ -329,6 +343,57 @@ class Scenario:
         self.put(self.alice, "with the brick, alice.jpg")
         self.check("the brick came back", 240)
 
+    def cover_folders(self):
+        """Another file system is mounted over a watched folder, or over a share in it, while the daemon runs: that is noticed
+        though nothing happens there, nothing is deleted, and all goes on when it is gone."""
+        library = self.alice.library
+        share = os.path.join(self.bob.shared, "alice", "Summer")
+        for person, path in ((self.alice, library), (self.bob, self.bob.shared), (self.bob, share)):
+            with Covered(path):
+                wait_for(f"{person.name} notices what is mounted over {path}", lambda: person.is_in_sync() is not True, 60, 0.2)
+                other = self.bob if person is self.alice else self.alice
+                self.put(other, f"while {os.path.basename(path)} of {person.name} was covered.jpg")
+                # Long enough for what is missing to be taken for deleted.
+                time.sleep(3)
+                if (left := os.listdir(path)) not in ([], ["lost+found"]):
+                    raise Failure(f"{person.name} wrote {left} into what is mounted over {path}")
+            self.check(f"another file system was mounted over {path}")
+
+    def fill_state_disk(self):
+        """The disk of Bob's state directory is full: `sync` says so and ends, and all goes on when there is room."""
+        state = os.path.join(self.bob.base, "state")
+        self.bob.stop_daemon(60)
+        kept = state + ".kept"
+        os.rename(state, kept)
+        os.makedirs(state)
+        with Covered(state, "16m"):
+            subprocess.run(["cp", "-a", f"{kept}/.", state], check=True)
+            self.bob.start_daemon()
+            self.check("the state is on a small disk")
+            filler = os.path.join(state, "filler")
+            with open(filler, "wb") as file:
+                try:
+                    while True:
+                        file.write(bytes(4096))
+                        file.flush()
+                except OSError:
+                    pass
+            self.put(self.bob, "while the disk was full, bob.jpg", 900_000)
+            self.put(self.alice, "while the disk was full, alice.jpg", 900_000)
+            start = time.monotonic()
+            code, out, error = self.bob.attempt("sync", seconds=150)
+            if code == 0 or "full" not in (out + error) and "space" not in (out + error):
+                raise Failure(f"with a full state disk 'sync' ended with {code}: {out.strip()} {error.strip()}")
+            print(f"  with a full state disk 'sync' ends with {code} after {time.monotonic() - start:.0f} s", flush=True)
+            os.remove(filler)
+            self.check("the state's disk was full")
+            self.bob.stop_daemon(60)
+            subprocess.run(["cp", "-a", f"{state}/.", kept], check=True)
+        os.rmdir(state)
+        os.rename(kept, state)
+        self.bob.start_daemon()
+        self.check("the state is where it was")
+
     def run(self):
         self.set_up()
         try:
@@ -338,6 +403,9 @@ class Scenario:
             self.measure()
             self.check("the probes")
             self.doctor()
+            if self.mount.kind == "plain":
+                self.cover_folders()
+                self.fill_state_disk()
             if self.mount.has("brick-down"):
                 self.lose_brick()
             if self.mount.has("server-freeze"):

@@ -463,6 +463,21 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 0, root: .library, .inMoved(folder: 273, into: 685, name: 65, .overwrite, pick: 399)),
                 .sync(machine: 3),
             ])
+        keep(
+            "an edit where one may only read is kept, though it changes places with another photo at once", seed: 383,
+            [
+                .user(machine: 0, root: .library, .write(folder: 901, name: 133, bytes: 126)),
+                .command(machine: 0, root: .shared, .invite(share: 942, account: 841, .readOnly)),
+                .user(machine: 0, root: .library, .inMoved(folder: 509, into: 996, name: 48, .delete, pick: 476)),
+                .sync(machine: 0),
+                .sync(machine: 1),
+                .sync(machine: 0),
+                .user(machine: 1, root: .shared, .overwrite(file: 900, .replacing, bytes: 138)),
+                .sync(machine: 1),
+                .userDuring(
+                    machine: 1, afterCalls: 11, root: .shared, .swapThrough(file: 354, with: 519, name: 0)),
+                .sync(machine: 1),
+            ])
         return all
     }()
 }

@@ -23,6 +23,11 @@ public final class Daemon {
     private var lookAgain: UInt64?
     private var offlineRoots: Set<RootKind> = []
     private var failures = 0
+    /// What was last mounted within the watched folders; nil until that was asked.
+    private var mountsWithin: [AbsolutePath]?
+    private lazy var watchedFolders = [installation.configuration.library, installation.configuration.shared].map {
+        Installation.resolved($0) ?? $0
+    }
     /// When both folders are looked at as a whole although nothing was reported, while the watcher does not see all.
     private var rescanAt: UInt64?
 
@@ -124,7 +129,10 @@ public final class Daemon {
         if !isSilent { activity.update { $0.isBusy = true } }
         do {
             try note(work.problems)
-            if isDue || !rung.isEmpty, try hasRootReturned() || engine.haveMountsChanged() { work.needsScan = true }
+            if isDue || !rung.isEmpty {
+                let isCovered = haveOtherMountsWithin()
+                if try hasRootReturned() || engine.haveMountsChanged() || isCovered { work.needsScan = true }
+            }
             let outcome = try engine.round(
                 work.needsScan ? .all : .directories(work.dirty), reachesContainer: reaches)
             failures = 0
@@ -133,6 +141,13 @@ public final class Daemon {
         } catch {
             try recover(error, work, startedAt: now)
         }
+    }
+
+    /// Whether something else is mounted within the watched folders than when this was last asked: no watcher tells of that.
+    private func haveOtherMountsWithin() -> Bool {
+        let now = MountTable.read().map(\.point).filter { point in watchedFolders.contains { $0.contains(point) } }
+        defer { mountsWithin = now }
+        return mountsWithin.map { $0 != now } ?? false
     }
 
     private func finish(_ outcome: RoundOutcome, startedAt: UInt64, wasScan: Bool, reached: Bool) {
