@@ -371,11 +371,10 @@ class Scenario:
             self.bob.start_daemon()
             self.check("the state is on a small disk")
             filler = os.path.join(state, "filler")
-            with open(filler, "wb") as file:
+            with open(filler, "wb", buffering=0) as file:
                 try:
                     while True:
                         file.write(bytes(4096))
-                        file.flush()
                 except OSError:
                     pass
             self.put(self.bob, "while the disk was full, bob.jpg", 900_000)
