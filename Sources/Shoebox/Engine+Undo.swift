@@ -158,9 +158,12 @@ extension Engine {
             return writer.count
         }
         guard count > 0 else { return Reply(lines: ["'\(shown)' has that content already."]) }
+        let time = StatusText.local(found.timeMilliseconds)
         return Reply(
             lines: [
-                "'\(shown)' gets the content of \(StatusText.local(found.timeMilliseconds)); the present one goes to the trash."
+                state.isLive
+                    ? "'\(shown)' gets the content of \(time); the present one goes to the trash."
+                    : "'\(shown)' comes back for everybody, with the content of \(time)."
             ],
             values: ["contentHash": found.asset.contentHash.description])
     }

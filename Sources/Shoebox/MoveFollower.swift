@@ -1,0 +1,378 @@
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+
+import class GRDB.Database
+
+/// Follows moves inside one database transaction.
+struct MoveFollower {
+    let engine: Engine
+    let db: Database
+    var writer: HistoryWriter
+    let placements: Placements
+    private var queue: [RecordID] = []
+    private var queued: Set<RecordID> = []
+
+    init(engine: Engine, db: Database, writer: HistoryWriter, placements: Placements) {
+        self.engine = engine
+        self.db = db
+        self.writer = writer
+        self.placements = placements
+    }
+
+    mutating func follow(_ ids: [RecordID]) throws {
+        for id in ids { enqueue(id) }
+        while let id = queue.popLast() {
+            guard let row = try db.record(id) else { continue }
+            guard row.type.hasPlace else {
+                if let photo = row.subject { enqueue(RecordID(zone: id.zone, name: photo)) }
+                continue
+            }
+            if row.type == .folder {
+                try gatherChildren(of: id)
+                gatherPlaced(in: id)
+            }
+            if row.type == .folder, try forwardToPlacement(id) { continue }
+            if try gatherHome(id, type: row.type) { continue }
+            if try uniteWithFolder(id) { continue }
+            try followParent(id)
+        }
+    }
+
+    private mutating func enqueue(_ id: RecordID) {
+        if queued.insert(id).inserted { queue.append(id) }
+    }
+
+    private func isWritable(_ zone: ZoneID) -> Bool { engine.zones[zone]?.mayWrite(engine.account) == true }
+    private func isMine(_ zone: ZoneID) -> Bool { engine.zones[zone]?.row.isMine == true }
+
+    // MARK: One record in several zones
+
+    /// Brings a record that several zones know of together in one; false if there is nothing to be decided.
+    private mutating func gatherHome(_ id: RecordID, type: RecordType) throws -> Bool {
+        let known = try db.zonesOfMoves(of: id.name)
+        var candidates = known.filter(isWritable)
+        guard candidates.count > 1 else { return try bringBack(id, type: type) }
+        var changes: [ZoneID: [Change]] = [:]
+        for zone in candidates { changes[zone] = try db.changes(of: id.name, in: zone) }
+        var states = changes.compactMapValues { RecordState($0) }
+        // Where nobody brought it who might take it from where it was, something else has its name, and it stays.
+        let untrusted = try candidates.filter { try !isTrusted($0, name: id.name, changes, states) }
+        guard !untrusted.contains(id.zone) else { return false }
+        for zone in untrusted { (states[zone], changes[zone]) = (nil, nil) }
+        candidates.removeAll(where: untrusted.contains)
+        guard candidates.count > 1 else { return try bringBack(id, type: type) }
+        let ended = try known.filter { !isWritable($0) }.compactMap {
+            try db.state(of: RecordID(zone: $0, name: id.name))
+        }
+        guard var home = homeZone(of: states, leaving: ended) else {
+            if try passOnDeletions(of: id.name, changes, states) { return true }
+            return try bringBack(id, type: type)
+        }
+        var isDone = false
+        for zone in candidates where zone != home && isMine(zone) {
+            let old = changes[zone] ?? []
+            guard let state = states[zone] else { continue }
+            // What went to somebody else's share is written anew there: until the mark is seen, nothing tells what went along.
+            let isMarked = state.marks.contains { $0.destination == home }
+            guard isMarked || isMine(home) else { continue }
+            let arrived = Set((changes[home] ?? []).map(\.identity))
+            if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
+                // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
+                let there = RecordID(zone: home, name: id.name)
+                try engine.moveRecord(
+                    there, to: zone, parent: folder, name: nil, shown: [:], writer: &writer)
+                if engine.zones[home]?.row.root == engine.zones[zone]?.row.root {
+                    try db.rekeyBase(there, to: RecordID(zone: zone, name: id.name))
+                }
+                home = zone
+                isDone = true
+                continue
+            }
+            if try forward(old, to: RecordID(zone: home, name: id.name)) { isDone = true }
+            if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
+                try writer.write(
+                    RecordID(zone: zone, name: id.name), type: type, .moved(to: home), context: now.vector,
+                    isDerived: true)
+                isDone = true
+            }
+            if let stale = placements.records[RecordID(zone: zone, name: id.name)] {
+                try engine.removePlacement(stale, writer: &writer)
+            }
+            try forwardCompanions(of: id.name, from: zone, to: home)
+        }
+        return isDone || home != id.zone
+    }
+
+    /// Repeats own deletions in the zone that a record went to, where it is no more: from there it went on to one that may not
+    /// be known here yet, and whoever sees both takes them there. Whether there were any.
+    private mutating func passOnDeletions(
+        of name: RecordName, _ changes: [ZoneID: [Change]], _ states: [ZoneID: RecordState]
+    ) throws -> Bool {
+        var isDone = false
+        for (zone, state) in states where isMine(zone) && state.marks.contains(where: { $0.destination == nil }) {
+            for destination in Set(state.openMoves.compactMap(\.destination))
+            where states[destination]?.isDeleted == false {
+                if try forward(changes[zone] ?? [], to: RecordID(zone: destination, name: name)) { isDone = true }
+            }
+        }
+        return isDone
+    }
+
+    /// Whether somebody brought a record to a zone who might take it from where it says that it was, or whose mark counts
+    /// there: without that, whoever may write in one share could have the owner take records out of others.
+    private func isTrusted(
+        _ zone: ZoneID, name: RecordName, _ changes: [ZoneID: [Change]], _ states: [ZoneID: RecordState]
+    ) throws -> Bool {
+        let claims = (changes[zone] ?? []).filter { $0.movedFrom != nil && $0.forwards == nil }
+        return try claims.isEmpty
+            || claims.contains { claim in
+                guard let from = claim.movedFrom, claim.author != engine.account, isMine(from),
+                    let control = engine.zones[from]?.control, let state = states[from], state.isLive,
+                    !state.marks.contains(where: { $0.destination == zone })
+                else { return true }
+                if can(.deleteRecord, account: claim.author, in: control) { return true }
+                return try can(.deleteRecord, account: claim.author, author: claim.author, in: control)
+                    && db.isOwn(RecordID(zone: from, name: name), of: claim.author)
+            }
+    }
+
+    /// Brings a record back that left a zone for one in which its arrival counts for nothing; false if it did not.
+    private mutating func bringBackRefused(_ id: RecordID, type: RecordType) throws -> Bool {
+        guard isMine(id.zone), isWritable(id.zone), let state = try db.state(of: id), !state.isLive,
+            let away = state.movedTo, engine.zones[away]?.row.state == .active,
+            try db.state(of: RecordID(zone: away, name: id.name)) == nil
+        else { return false }
+        let movers = Set(state.openMoves.filter { $0.destination == away }.map(\.dot.replica))
+        let isRefused = try movers.contains { mover in
+            try !db.refusedChanges(of: RecordID(zone: away, name: id.name), by: mover).isEmpty
+        }
+        guard isRefused else { return false }
+        try writer.write(
+            id, type: type, .set([:]), context: state.vector, isDerived: true,
+            timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
+        for row in try db.allCompanions(of: id) where !row.isLive {
+            _ = try bringBackRefused(row.id, type: row.type)
+        }
+        return true
+    }
+
+    /// Brings a record back that every zone says is in another one, and what belongs to it; false if it is no such one.
+    private mutating func bringBack(_ id: RecordID, type: RecordType) throws -> Bool {
+        if try bringBackRefused(id, type: type) { return true }
+        var changes: [ZoneID: [Change]] = [:]
+        // One that was stopped says where its records went, too.
+        for zone in try db.zonesOfMoves(of: id.name) { changes[zone] = try db.changes(of: id.name, in: zone) }
+        guard let home = strandedHome(of: changes, privateZone: engine.privateZone), isMine(home), isWritable(home),
+            let state = RecordState(changes[home] ?? [])
+        else { return false }
+        try writer.write(
+            RecordID(zone: home, name: id.name), type: type, .set([:]), context: state.vector, isDerived: true,
+            timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
+        for row in try db.allCompanions(of: RecordID(zone: home, name: id.name)) where !row.isLive {
+            _ = try bringBack(row.id, type: row.type)
+        }
+        return true
+    }
+
+    /// The folder of the private zone that a record was moved to, out of a shared folder, by somebody who did not know
+    /// that it was shared; nil if that is not what happened. Of what is known in its home whoever moved it there knew,
+    /// though the mark that says so may not be seen yet: the new zone is published before the old one.
+    private func movedOut(
+        _ state: RecordState, from zone: ZoneID, to home: ZoneID, arrived: Set<Dot>
+    ) -> RecordID? {
+        guard zone == engine.privateZone, state.isLive, let winner = state.fields[.parent]?.winner, !winner.isDerived,
+            placements.records[RecordID(zone: home, name: state.name)] == nil,
+            engine.zones[home]?.row.kind == .share, !isCovered(winner.dot, state), !arrived.contains(winner.dot)
+        else { return nil }
+        guard let name = winner.value.reference else {
+            return RecordID(zone: zone, name: .zoneRoot)
+        }
+        let folder = RecordID(zone: zone, name: name)
+        guard let row = try? db.record(folder), row.type == .folder, row.isLive else { return nil }
+        return folder
+    }
+
+    private func isCovered(_ dot: Dot, _ state: RecordState) -> Bool {
+        state.marks.contains { $0.destination != nil && $0.context.contains(dot) }
+    }
+
+    /// Repeats in a record's home what its old zone has of it and the home has not; whether there was anything.
+    @discardableResult
+    private mutating func forward(
+        _ old: [Change], to target: RecordID
+    ) throws -> Bool {
+        let home = try db.changes(of: target.name, in: target.zone)
+        var hasAny = false
+        var dots: [Dot] = []
+        let edits = forwardedEdits(
+            old: old, home: home, zone: target.zone, leavesPast: engine.isShare(target.zone),
+            hasFolder: { name in
+                let folder = try? db.record(RecordID(zone: target.zone, name: name))
+                return folder?.type == .folder && folder?.isLive == true
+            },
+            nextDot: {
+                let dot = Dot(replica: engine.replica, counter: UInt64(dots.count + 1))
+                dots.append(dot)
+                return dot
+            })
+        for edit in edits {
+            var edit = edit
+            if case .delete = edit.action {
+                // What is the account's own again, others can't delete; nor does it delete for others here.
+                guard isMine(target.zone), edit.author == engine.account else { continue }
+            }
+            hasAny = true
+            if isMine(target.zone) {
+                edit.dot = writer.nextDot()
+                try writer.insert(edit, zone: target.zone)
+            } else if case .set(let fields) = edit.action, !fields.isEmpty {
+                // Over what this account wrote there, and over nobody else's.
+                let own = home.filter { $0.author == engine.account }.map(\.dot)
+                try writer.write(
+                    target, type: edit.type, edit.action, context: VersionVector(own), timestamp: edit.timestamp)
+            }
+            try placeLate(edit, target: target)
+        }
+        return hasAny
+    }
+
+    /// A photo of a selection lies where its placement says: a late renaming or moving of it is one of the placement.
+    private mutating func placeLate(_ edit: Change, target: RecordID) throws {
+        guard let placement = placements.records[target], let name = placement.name,
+            let privateZone = engine.privateZone,
+            target.zone != privateZone
+        else { return }
+        let late = try late(edit)
+        guard late.name != nil || late.parent != nil else { return }
+        var folder = RecordID(zone: privateZone, name: placement.parent ?? .zoneRoot)
+        if let parent = late.parent { folder = RecordID(zone: privateZone, name: parent.reference ?? .zoneRoot) }
+        try engine.writePlacement(
+            zone: target.zone, record: target.name, parent: folder, name: late.name ?? name, placements: placements,
+            writer: &writer)
+    }
+
+    private func late(_ edit: Change) throws -> (name: FileName?, parent: Value?) {
+        // The forwarded edit has lost a folder that the home does not have.
+        guard let privateZone = engine.privateZone, let dot = edit.forwards,
+            let original = try db.changes(of: edit.record, in: privateZone).first(where: { $0.identity == dot }),
+            case .set(let fields) = original.action
+        else { return (nil, nil) }
+        return (fields[.name]?.fileName, fields[.parent])
+    }
+
+    // MARK: Tags, ratings, remarks
+
+    private mutating func forwardCompanions(of photo: RecordName, from zone: ZoneID, to home: ZoneID) throws {
+        for row in try db.allCompanions(of: RecordID(zone: zone, name: photo)) {
+            guard let state = try db.state(of: row.id), state.isLive else { continue }
+            let old = try db.changes(of: row.id.name, in: zone)
+            if row.type == .photoTag {
+                try forwardMembership(state, of: photo, from: zone, to: home)
+            } else {
+                try forward(old, to: RecordID(zone: home, name: row.id.name))
+            }
+            try writer.write(
+                row.id, type: row.type, .moved(to: home),
+                context: try db.state(of: row.id)?.vector ?? state.vector, isDerived: true)
+        }
+    }
+
+    /// A tag of the old zone is another record in the home, found by its title.
+    private mutating func forwardMembership(
+        _ state: RecordState, of photo: RecordName, from zone: ZoneID, to home: ZoneID
+    ) throws {
+        guard let tag = state[.tag]?.reference, let title = try engine.tagTitles(in: zone, db)[tag] else { return }
+        try engine.setTag(
+            title, on: RecordID(zone: home, name: photo), isMember: state[.member]?.boolean != false, writer: &writer)
+    }
+
+    // MARK: Folders
+
+    /// What was put into a folder that moved follows it, whichever of both was known first.
+    private mutating func gatherChildren(of id: RecordID) throws {
+        for zone in try db.zonesOfMoves(of: id.name) where isMine(zone) {
+            guard let state = try db.state(of: RecordID(zone: zone, name: id.name)), state.movedTo != nil else {
+                continue
+            }
+            for child in try db.placedChildren(in: zone, parent: id.name) { enqueue(child.id) }
+        }
+    }
+
+    /// What of a share is placed in a folder that moved to that share.
+    private mutating func gatherPlaced(in folder: RecordID) {
+        guard let there = placements.moved[folder] else { return }
+        let placed = placements.records.filter { $0.key.zone == there.zone && $0.value.parent == folder.name }
+        for id in placed.keys.sorted() { enqueue(id) }
+    }
+
+    /// A photo of a shared folder that is placed in a folder which went to that share lies there for all, and needs no
+    /// placement. False if it is no such one.
+    private mutating func uniteWithFolder(_ id: RecordID) throws -> Bool {
+        guard let placement = placements.records[id], isMine(id.zone), placements.zones[id.zone]?.isLocated == true,
+            let record = try db.record(id), record.isLive,
+            let state = try db.state(of: id)
+        else { return false }
+        let folder = placements.folder(of: placement)
+        guard folder.zone == id.zone else { return false }
+        var fields: [FieldKey: Value] = [.parent: folder.parentValue]
+        if let name = placement.name { fields[.name] = .name(name) }
+        fields = fields.filter { (state[$0.key] ?? .null) != $0.value }
+        if !fields.isEmpty {
+            try writer.write(
+                id, type: record.type, .set(fields), context: state.vector, isDerived: true,
+                timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
+        }
+        try engine.removePlacement(placement, writer: &writer)
+        return true
+    }
+
+    /// Moves a record after the folder that it says it is in, if that moved to another zone.
+    private mutating func followParent(_ id: RecordID) throws {
+        guard isMine(id.zone), let row = try db.record(id), row.isLive, let parent = row.parent else { return }
+        let folder = RecordID(zone: id.zone, name: parent)
+        guard let state = try db.state(of: folder), state.type == .folder, let zone = state.movedTo, isWritable(zone)
+        else { return }
+        // What others put into a folder that was taken out of the share stays in the share.
+        guard id.zone == engine.privateZone || row.nameAuthor == engine.account else { return }
+        let there = RecordID(zone: zone, name: parent)
+        let isFolderThere = try db.record(there)?.isLive == true
+        if !isFolderThere {
+            guard try engine.isSharedFolder(folder, as: zone, placements, db) else { return }
+        }
+        let target = isFolderThere ? there : RecordID(zone: zone, name: .zoneRoot)
+        let shown = try db.base(id)?.vector ?? [:]
+        let (moved, vector) = try engine.moveRecord(
+            id, to: zone, parent: target, name: nil, shown: shown, writer: &writer)
+        try engine.removePlacement(placements.records[id], writer: &writer)
+        if engine.zones[zone]?.row.root == engine.zones[id.zone]?.row.root {
+            try db.rekeyBase(id, to: moved, vector: isMine(zone) ? nil : vector)
+        }
+        if row.type == .folder {
+            for child in try db.placedChildren(in: id.zone, parent: id.name) { enqueue(child.id) }
+        }
+    }
+
+    /// A folder that was shared as a whole is shown as its zone: a late renaming or moving of it is one of the placement.
+    /// False if the folder is no such one.
+    private mutating func forwardToPlacement(_ id: RecordID) throws -> Bool {
+        guard id.zone == engine.privateZone, let state = try db.state(of: id) else { return false }
+        let shared = try Set(state.marks.compactMap(\.destination)).filter { zone in
+            guard isMine(zone), !state.hasReturned(from: zone) else { return false }
+            return try engine.isSharedFolder(id, as: zone, placements, db)
+        }
+        guard let zone = shared.min(), let placement = placements.zones[zone] else { return false }
+        guard state.isLive else { return true }
+        var fields: [FieldKey: Value] = [:]
+        for key in [FieldKey.name, .parent] {
+            if let winner = state.fields[key]?.winner, !isCovered(winner.dot, state) { fields[key] = winner.value }
+        }
+        if !fields.isEmpty {
+            try writer.write(
+                placement.id, type: .placement, .set(fields), context: try db.state(of: placement.id)?.vector ?? [:],
+                isDerived: true, timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
+        }
+        try writer.write(id, type: .folder, .moved(to: zone), context: state.vector, isDerived: true)
+        return true
+    }
+}
