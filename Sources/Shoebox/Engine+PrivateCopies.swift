@@ -98,7 +98,8 @@ extension Engine {
     /// Has a folder looked at in which something is not what it was when it was last taken.
     private func lookAgain(in folder: RecordID, _ root: RootKind) throws {
         guard let path = try store.read({ db in try db.basePath(of: folder, top: [top(root)]) }) else { return }
-        later[.init(root: root, path: path)] = world.uptimeMilliseconds() + 200
+        let place = WatchedPath(root: root, path: path)
+        later[place] = later[place] ?? world.uptimeMilliseconds() + 200
     }
 
     private func reportPrivateCopy(_ row: BaseRow, title: String, _ reason: PrivateCopyReason) throws {

@@ -96,6 +96,9 @@ extension Simulation {
 
     /// Transactions show whole or not at all: of tags that were given in one, a machine's sidecars say all or none.
     func checkTransactions(on machine: SimulatedMachine) {
+        // A tag that has another title now is not missing.
+        let retitled = users.retitled
+        let pairs = pairs.filter { retitled.isDisjoint(with: $0) }
         guard !pairs.isEmpty else { return }
         for disk in [machine.library, machine.shared] {
             // What users see of a photo; each tag has a file of its own.

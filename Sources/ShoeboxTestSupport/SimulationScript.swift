@@ -45,7 +45,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var removesNothing = false
         /// Acts of a hundred that rename or move something, where nothing is removed.
         public var movePercent = 0
-        /// Acts of a hundred that swap folders, copy them, or go from one watched folder to the other.
+        /// Acts of a hundred that swap folders, copy them, go from one watched folder to the other, or change tag files.
         public var travelPercent = 0
         /// Sizes of photos are below this.
         public var bytesMax = 200
@@ -193,7 +193,9 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func travel(_ random: inout SeededGenerator, _ first: Int, _ second: Int) -> SimulationStep.Act {
-        switch random.below(10) {
+        switch random.below(12) {
+        case 10, 11:
+            .tagFile(pick: first, SimulationStep.OnTagFile.allCases[second % SimulationStep.OnTagFile.allCases.count])
         case 0: .swapThrough(file: first, with: second, name: random.below(3))
         case 1..<3: .swapFolders(folder: first, with: second)
         case 3..<5: .copyFolder(folder: first, into: second, name: random.below(100))

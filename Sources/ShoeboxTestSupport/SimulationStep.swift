@@ -99,6 +99,26 @@ public enum SimulationStep: Hashable, Sendable {
         case carry(file: Int, folder: Int)
         /// Moves a folder with everything in it to the machine's other watched folder.
         case carryFolder(folder: Int, into: Int, name: Int)
+        /// Does something to the file of a tag.
+        case tagFile(pick: Int, OnTagFile)
+    }
+
+    /// What a user does to the file of a tag.
+    public enum OnTagFile: Hashable, Sendable, CaseIterable {
+        /// Gives the tag a new title.
+        case retitle
+        /// Gives the tag the title of another one.
+        case unite
+        /// Makes a file for a new tag.
+        case make
+        /// Removes the file.
+        case remove
+        /// Renames the file, not the tag.
+        case rename
+        /// Breaks its JSON by writing something before it.
+        case breakIt
+        /// Removes the folder of all tag files.
+        case removeAll
     }
 
     /// What a user does in a folder that was moved in the same moment.

@@ -7,6 +7,7 @@ final class SimulationUsers: Sendable {
         var ledger = SimulationLedger()
         var random: SeededGenerator
         var words = 0
+        var retitled: Set<String> = []
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
     }
 
@@ -15,6 +16,11 @@ final class SimulationUsers: Sendable {
     init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed: seed, part: "users"))) }
 
     var ledger: SimulationLedger { state.withLock { $0.ledger } }
+
+    /// The titles that tags had before a user gave them others.
+    var retitled: Set<String> { state.withLock { $0.retitled } }
+
+    func noteRetitled(_ title: String) { state.withLock { _ = $0.retitled.insert(title) } }
 
     /// Carries out one act. An act that the file system refuses (no room, a folder where a file should go) is left
     /// undone, as users must.
@@ -267,6 +273,7 @@ final class SimulationUsers: Sendable {
             try disk.move(source, to: target, mode: .failIfExists)
             try carryOut(inside, pick, in: target, machine, disk, root, step)
         case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder: try travel(act, machine, root)
+        case .tagFile(let pick, let deed): try handle(deed, ofTagFile: pick, machine, disk, step)
         }
     }
 
@@ -315,7 +322,7 @@ final class SimulationUsers: Sendable {
         note(.content, bytes, machine.name, disk, path, step, isNewFile: isNew)
     }
 
-    private func note(
+    func note(
         _ kind: SimulationLedger.Kind, _ bytes: [UInt8], _ machine: String, _ disk: SimulatedDisk, _ path: RelativePath,
         _ step: Int, isNewFile: Bool = false
     ) {

@@ -478,6 +478,16 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                     machine: 1, afterCalls: 11, root: .shared, .swapThrough(file: 354, with: 519, name: 0)),
                 .sync(machine: 1),
             ])
+        keep(
+            "an edit where one may only read, over which another photo is moved while it is copied, holds up nothing",
+            seed: 40_293,
+            [
+                .userDuring(machine: 2, afterCalls: 19, root: .shared, .caption(file: 413)),
+                .user(machine: 2, root: .shared, .overwrite(file: 919, .inPlace, bytes: 44)),
+                .userDuring(machine: 2, afterCalls: 58, root: .library, .carry(file: 311, folder: 909)),
+                .user(machine: 2, root: .library, .write(folder: 720, name: 115, bytes: 184)),
+                .sync(machine: 2),
+            ])
         return all
     }()
 }
