@@ -287,8 +287,10 @@ extension Engine {
         let base = try store.read { db in try db.base(in: zone.id) }
         let unpushed: Set<RecordName> = try store.read { db in
             let pending = try db.pendingChanges(in: zone.id, limit: .max).flatMap { records(of: $0.change) }
+            // What counts for nobody, and was not copied yet, as the library was away.
+            let owed = try owedCopies(db).keys.filter { $0.zone == zone.id }.map(\.name)
             // Of somebody who was put out, also what no device of the owner had taken in.
-            return Set(pending + (state == .ended || isFollowing ? try unacknowledged(in: zone, db) : []))
+            return Set(pending + owed + (state == .ended || isFollowing ? try unacknowledged(in: zone, db) : []))
         }
         if !base.isEmpty {
             // Without the folder nothing can be put away: try again when it is there.

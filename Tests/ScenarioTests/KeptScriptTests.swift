@@ -488,6 +488,16 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 2, root: .library, .write(folder: 720, name: 115, bytes: 184)),
                 .sync(machine: 2),
             ])
+        keep(
+            "an edit that counts for nobody is kept though its share is closed while the library is away", seed: 20_703,
+            [
+                .fault(machine: 1, .unmount(.library, .missing)),
+                .command(machine: 0, root: .library, .permit(share: 893, account: 99, .readOnly)),
+                .user(machine: 1, root: .shared, .overwrite(file: 413, .inPlace, bytes: 9)),
+                .sync(machine: 1),
+                .command(machine: 2, root: .library, .revoke(share: 849, account: 151)),
+                .sync(machine: 1),
+            ])
         return all
     }()
 }
