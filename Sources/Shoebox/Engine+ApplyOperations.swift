@@ -135,7 +135,12 @@ extension Engine {
                 if id.isZoneRoot || id.zone == .none, let parent = scope.layout.nodes[id]?.parent {
                     try noteMaking(id, at: path, in: parent, root: root)
                 }
-                try note(operation, applier.apply(operation))
+                let outcome = applier.apply(operation)
+                // What its user put there before is looked at as what is in that folder.
+                if case .done = outcome, (try? files(root).list(path))?.isEmpty == false {
+                    later[.init(root: root, path: path)] = world.uptimeMilliseconds()
+                }
+                try note(operation, outcome)
             default:
                 // Only writes can wait: what moves may be what one of them waits for.
                 try putInPlace()

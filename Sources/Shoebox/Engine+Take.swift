@@ -101,7 +101,18 @@ extension Engine {
             missing = missing.filter { $0.key.zone != zone.id && $0.key.zone != .none }
             try clearProblem("leaveOffered", zone: zone.id)
             try reloadZones()
+            try lookAtFolders(of: zone.id)
         }
+    }
+
+    /// Has all folders looked at that a zone shows: while they were away, nobody watched them.
+    private func lookAtFolders(of zone: ZoneID) throws {
+        let paths = try store.read { db in
+            try db.base(in: zone).filter { $0.kind == .folder && !$0.isParked }.compactMap {
+                try db.basePath(of: $0.id, top: [top($0.root)])
+            }
+        }
+        for path in paths { later[.init(root: .shared, path: path)] = world.uptimeMilliseconds() }
     }
 
     /// Notes that the folder of somebody else's share is gone as a whole: nothing of it is deleted, and its user is asked.

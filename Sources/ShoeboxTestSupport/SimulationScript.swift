@@ -45,7 +45,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var removesNothing = false
         /// Acts of a hundred that rename or move something, where nothing is removed.
         public var movePercent = 0
-        /// Acts of a hundred that swap folders, copy them, go from one watched folder to the other, or change tag files.
+        /// Acts of a hundred that swap folders, copy them, go from one watched folder to the other, change tag files, or handle
+        /// the folders of others' shares.
         public var travelPercent = 0
         /// Sizes of photos are below this.
         public var bytesMax = 200
@@ -193,7 +194,12 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func travel(_ random: inout SeededGenerator, _ first: Int, _ second: Int) -> SimulationStep.Act {
-        switch random.below(12) {
+        switch random.below(14) {
+        case 12, 13:
+            .shareFolder(
+                share: first,
+                SimulationStep.OnShareFolder.allCases[second % SimulationStep.OnShareFolder.allCases.count],
+                name: random.below(100))
         case 10, 11:
             .tagFile(pick: first, SimulationStep.OnTagFile.allCases[second % SimulationStep.OnTagFile.allCases.count])
         case 0: .swapThrough(file: first, with: second, name: random.below(3))

@@ -99,8 +99,30 @@ public enum SimulationStep: Hashable, Sendable {
         case carry(file: Int, folder: Int)
         /// Moves a folder with everything in it to the machine's other watched folder.
         case carryFolder(folder: Int, into: Int, name: Int)
+        /// Does something to the folder in which a share of others shows.
+        case shareFolder(share: Int, OnShareFolder, name: Int)
         /// Does something to the file of a tag.
         case tagFile(pick: Int, OnTagFile)
+    }
+
+    /// What a user does to the folder in which a share of others shows.
+    public enum OnShareFolder: Hashable, Sendable, CaseIterable {
+        /// Renames it.
+        case rename
+        /// Moves it out of the folder of its owner.
+        case moveUp
+        /// Moves it into a folder of another share.
+        case moveInto
+        /// Moves it with all that is in it into the library.
+        case carry
+        /// Copies it to a name beside it.
+        case copy
+        /// Swaps it with the folder of another share.
+        case swap
+        /// Renames the folder of its owner.
+        case renameOwner
+        /// Removes the folder of its owner, with all of that owner's shares.
+        case deleteOwner
     }
 
     /// What a user does to the file of a tag.

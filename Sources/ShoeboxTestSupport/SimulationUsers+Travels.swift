@@ -56,6 +56,42 @@ extension SimulationUsers {
         }
     }
 
+    func handle(
+        _ deed: SimulationStep.OnShareFolder, ofShareFolder pick: Int, _ name: Int, _ machine: SimulatedMachine
+    ) throws(FileError) {
+        let disk = machine.shared
+        let places = Places(disk, .shared)
+        guard let folder = places.shareFolder(pick), let name = FileName(Names.folder(name)) else { return }
+        let paths = files(in: folder, of: disk)
+        guard !paths.contains(where: { isBeingWritten($0, disk) }) else { return }
+        switch deed {
+        case .rename: try disk.move(folder, to: folder.parent.appending(name), mode: .failIfExists)
+        case .moveUp: try disk.move(folder, to: RelativePath([name]), mode: .failIfExists)
+        case .moveInto:
+            guard let other = places.shareFolder(pick / 7), !other.isAtOrBelow(folder) else { return }
+            try disk.move(folder, to: other.appending(name), mode: .failIfExists)
+        case .carry:
+            let target = RelativePath([name])
+            guard machine.library.isMounted, try machine.library.stamp(target.description) == nil else { return }
+            for path in paths {
+                let place = target.appending(contentsOf: path, after: folder)
+                try disk.move(path.description, to: place.description, on: machine.library)
+            }
+            try disk.delete(folder)
+        case .copy:
+            let target = folder.parent.appending(name)
+            guard try disk.stamp(target.description) == nil else { return }
+            for path in paths {
+                try disk.write(target.appending(contentsOf: path, after: folder), bytes: try disk.read(path))
+            }
+        case .swap:
+            guard let other = places.shareFolder(pick / 7), other != folder else { return }
+            try disk.move(folder, to: other, mode: .exchange)
+        case .renameOwner: try disk.move(folder.parent, to: RelativePath([name]), mode: .failIfExists)
+        case .deleteOwner: try disk.delete(folder.parent)
+        }
+    }
+
     /// The files of a folder at any depth, in order, without those that are not for users.
     private func files(in folder: RelativePath, of disk: SimulatedDisk) -> [RelativePath] {
         disk.entries().filter { path, entry in

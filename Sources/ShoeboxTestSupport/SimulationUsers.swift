@@ -57,7 +57,14 @@ final class SimulationUsers: Sendable {
         if case .deleteFolder = act { isOfFolder = true }
         state.withLock { state in
             state.ledger.waive(before.subtracting(after), step: step)
-            state.ledger.waiveCommands(of: before.subtracting(after), on: machine.name, step: step) { root, path in
+            // What commands said of a photo goes nowhere with it, unless its sidecar does.
+            let carried = placesBefore.filter { number, places in
+                let roots = Set(placesAfter[number, default: []].map { $0.prefix { $0 != "/" } })
+                return !Set(places.map { $0.prefix { $0 != "/" } }).isSubset(of: roots)
+            }.keys
+            state.ledger.waiveCommands(
+                of: before.subtracting(after).union(carried), on: machine.name, step: step
+            ) { root, path in
                 let disk = root == machine.library.name ? machine.library : machine.shared
                 return (try? disk.read(path)) != nil
             }
@@ -273,6 +280,7 @@ final class SimulationUsers: Sendable {
             try disk.move(source, to: target, mode: .failIfExists)
             try carryOut(inside, pick, in: target, machine, disk, root, step)
         case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder: try travel(act, machine, root)
+        case .shareFolder(let share, let deed, let name): try handle(deed, ofShareFolder: share, name, machine)
         case .tagFile(let pick, let deed): try handle(deed, ofTagFile: pick, machine, disk, step)
         }
     }

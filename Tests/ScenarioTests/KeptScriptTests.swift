@@ -498,6 +498,15 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .command(machine: 2, root: .library, .revoke(share: 849, account: 151)),
                 .sync(machine: 1),
             ])
+        keep(
+            "what was put into the folder of a share that was deleted there is taken when that is brought back", seed: 139,
+            [
+                .user(machine: 4, root: .library, .shareFolder(share: 428, .deleteOwner, name: 86)),
+                .sync(machine: 4),
+                .sync(machine: 4),
+                .user(machine: 4, root: .shared, .write(folder: 189, name: 544, bytes: 127)),
+                .user(machine: 0, root: .library, .move(file: 719, folder: 574)),
+            ])
         return all
     }()
 }
