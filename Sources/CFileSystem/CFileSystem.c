@@ -95,6 +95,18 @@ static int fill(int directory, const char *name, struct shoebox_stat *result) {
     return 0;
 }
 
+int shoebox_mount_of(int file, uint64_t *mount) {
+    // Older headers have names neither for the flag nor for the field, which follows the device's numbers.
+    static const unsigned mount_id = 0x1000;
+    struct statx raw;
+    if (statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS | mount_id, &raw) != 0) return -errno;
+    if (raw.stx_mask & mount_id)
+        memcpy(mount, (const char *)&raw.stx_dev_minor + sizeof raw.stx_dev_minor, sizeof *mount);
+    else
+        *mount = ((uint64_t)raw.stx_dev_major << 32) | raw.stx_dev_minor;
+    return 0;
+}
+
 int shoebox_stat_at(int directory, const char *name, struct shoebox_stat *result) {
     return fill(directory, name, result);
 }

@@ -320,6 +320,12 @@ extension Engine {
                 "diskFull", path: shown, "There is no space left for '\(shown)'.",
                 "Free some space in the \(root == .library ? "library" : "shared") folder; nothing is lost, it goes on by itself."
             )
+        } else if liesOnOtherMount(path.parent, root) {
+            try report(
+                "notApplied", path: shown, zone: id.zone,
+                "'\(shown)' lies on another disk than the \(root == .library ? "library" : "shared") folder itself; nothing can be moved there.",
+                "What is on that disk is shared; what others change of it waits. Watch a folder that is on one disk as a whole to have that, too."
+            )
         } else {
             try report(
                 "notApplied", path: shown, zone: id.zone,

@@ -1,5 +1,6 @@
 import ShoeboxLibrary
 import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
@@ -10,10 +11,18 @@ import class GRDB.Database
 extension Engine {
     /// Whether something is mounted at a directory of a watched folder now; false when that can't be told.
     func isMountPoint(_ path: RelativePath, _ root: RootKind) -> Bool {
-        guard !path.isRoot, let device = try? files(root).device(of: path),
-            let parent = try? files(root).device(of: path.parent)
+        guard !path.isRoot, let mount = try? files(root).mount(of: path),
+            let parent = try? files(root).mount(of: path.parent)
         else { return false }
-        return device != parent
+        return mount != parent
+    }
+
+    /// Whether a directory lies on another mount than its watched folder, so that nothing can be renamed from one to the other.
+    func liesOnOtherMount(_ path: RelativePath, _ root: RootKind) -> Bool {
+        guard let mount = try? files(root).mount(of: path), let own = try? files(root).mount(of: .root) else {
+            return false
+        }
+        return mount != own
     }
 
     /// Whether something was mounted at a directory when it was last taken.
@@ -24,10 +33,30 @@ extension Engine {
     /// Whether something was mounted at a known folder, or what was mounted there is not: nothing of what was in it is there.
     func holdsOtherMount(_ known: BaseRow, at path: RelativePath) throws -> Bool {
         guard try isMountPoint(path, known.root) || wasMountPoint(path, known.root) else { return false }
-        let children = try store.read { db in try db.baseChildren(of: known.id, root: known.root) }
-        let names: Set<FileName>
-        do { names = Set(try files(known.root).list(path).map(\.name)) } catch { names = [] }
-        return !children.isEmpty && !children.contains { names.contains($0.name) }
+        return try !holdsKnown(of: known, at: path)
+    }
+
+    /// Whether a directory has anything of what was in a known folder. A name is no evidence, as cameras give the same ones
+    /// again: the very file is, or one of the same size and time, as when an album was moved to another disk.
+    private func holdsKnown(of folder: BaseRow, at path: RelativePath) throws -> Bool {
+        let children = try store.read { db in try db.baseChildren(of: folder.id, root: folder.root) }
+        guard !children.isEmpty else { return true }
+        var found: [FileName: DirectoryEntry] = [:]
+        for entry in (try? files(folder.root).list(path)) ?? [] { found[entry.name] = entry }
+        for child in children {
+            guard let entry = found[child.name], (entry.kind == .directory) == (child.kind == .folder) else { continue }
+            let isSame = child.stamp.birthNanoseconds != 0 && entry.stamp.isSameFile(as: child.stamp)
+            if isSame { return true }
+            if child.kind == .folder {
+                let hasAny = try store.read { db in try !db.baseChildren(of: child.id, root: child.root).isEmpty }
+                if try hasAny && holdsKnown(of: child, at: path.appending(child.name)) { return true }
+            } else if entry.stamp.size == child.stamp.size,
+                entry.stamp.modifiedNanoseconds == child.stamp.modifiedNanoseconds
+            {
+                return true
+            }
+        }
+        return false
     }
 
     /// Keeps whether something is mounted at a directory that is taken now.
@@ -50,10 +79,10 @@ extension Engine {
         // What can't be looked at counts as nothing there: that it went, and that it is back, are changes too.
         let parts: [String] = try RootKind.allCases.map { root in
             let identity = try? files(root).identity()
-            let devices: [UInt64] = try mountPoints(root).sorted().map { hex in
-                decodeHex(hex).flatMap { try? files(root).device(of: PathReference.relativePath($0) ?? .root) } ?? 0
+            let mounts: [UInt64] = try mountPoints(root).sorted().map { hex in
+                decodeHex(hex).flatMap { try? files(root).mount(of: PathReference.relativePath($0) ?? .root) } ?? 0
             }
-            return "\(identity?.device ?? 0).\(identity?.inode ?? 0) \(devices)"
+            return "\(identity?.device ?? 0).\(identity?.inode ?? 0) \(mounts)"
         }
         let seen = parts.joined(separator: " ")
         defer { mountsSeen = seen }

@@ -73,7 +73,7 @@ public struct SimulatedFileSystem: LocalFileSystem {
     }
 
     /// The volume's device, another one at and below what a test said is mounted.
-    public func device(of directory: RelativePath) throws(FileError) -> UInt64 {
+    public func mount(of directory: RelativePath) throws(FileError) -> UInt64 {
         try call("device", directory) { volume, state throws(FileError) in
             guard try volume.node(try volume.require(directory)).kind == .directory else {
                 throw volume.error(.unexpectedKind, "it is no directory")

@@ -71,8 +71,9 @@ public protocol LocalFileSystem: Sendable {
     func makeLister() -> any DirectoryLister
     /// The entry at a path, nil if there is none. The root's own entry has the name `root`.
     func entry(at path: RelativePath) throws(FileError) -> DirectoryEntry?
-    /// The device that a directory lies on: differs from its parent's where something is mounted on it.
-    func device(of directory: RelativePath) throws(FileError) -> UInt64
+    /// A number for the mount that a directory lies on: differs from its parent's where something is mounted on it. Holds
+    /// until the machine starts anew.
+    func mount(of directory: RelativePath) throws(FileError) -> UInt64
     /// Opens a regular file; anything else is `.unexpectedKind`.
     func open(_ path: RelativePath) throws(FileError) -> any ReadableFile
     /// Makes a new empty file; `.exists` if the name is taken.

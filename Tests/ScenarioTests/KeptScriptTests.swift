@@ -507,6 +507,21 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 4, root: .shared, .write(folder: 189, name: 544, bytes: 127)),
                 .user(machine: 0, root: .library, .move(file: 719, folder: 574)),
             ])
+        keep(
+            "a folder of which the base says that it was put away, and that is nowhere, is made anew", seed: 50_512,
+            [
+                .user(machine: 4, root: .shared, .writeDeep(folder: 448, name: 222, bytes: 43)),
+                .user(machine: 3, root: .library, .swapThrough(file: 759, with: 239, name: 0)),
+                .sync(machine: 3),
+                .user(machine: 1, root: .shared, .folderToFile(folder: 699)),
+                .sync(machine: 1),
+                .user(machine: 4, root: .shared, .write(folder: 55, name: 316, bytes: 140)),
+                .fault(machine: 0, .call(after: 13, .crash)),
+                .sync(machine: 4),
+                .sync(machine: 1),
+                .user(machine: 4, root: .shared, .swapFolders(folder: 85, with: 974)),
+                .sync(machine: 4),
+            ])
         return all
     }()
 }

@@ -23,6 +23,10 @@ struct shoebox_stat {
     uint8_t kind;
 };
 
+// Which mount an open file lies on, into `mount`: differs between a directory and its parent where something is mounted, also
+// where that is another directory of the same device. The device where the kernel (before 5.8) doesn't say.
+int shoebox_mount_of(int file, uint64_t *mount);
+
 // One entry of a listing; the name is `name_length` bytes at `name_offset` of the listing's names.
 struct shoebox_entry {
     struct shoebox_stat stat;

@@ -75,10 +75,13 @@ public struct LiveFileSystem: LocalFileSystem {
     }
 
     /// As `LocalFileSystem` says.
-    public func device(of directory: RelativePath) throws(FileError) -> UInt64 {
+    public func mount(of directory: RelativePath) throws(FileError) -> UInt64 {
         let opened = try openRoot("look at").open(
             cString(directory.bytes), LiveFlags.path | O_DIRECTORY, operation: "look at", path: shown(directory))
-        return try opened.stat(operation: "look at", path: shown(directory)).device
+        var mount: UInt64 = 0
+        let error = opened.with { shoebox_mount_of($0, &mount) }
+        guard error == 0 else { throw FileError(errno: -error, operation: "look at", path: shown(directory)) }
+        return mount
     }
 
     /// As `LocalFileSystem` says.
