@@ -135,7 +135,8 @@ extension Engine {
                 if id.isZoneRoot || id.zone == .none, let parent = scope.layout.nodes[id]?.parent {
                     try noteMaking(id, at: path, in: parent, root: root)
                 }
-                let outcome = applier.apply(operation)
+                let isTaken = try isDirectoryOfOther(than: id, at: path, scope, root)
+                let outcome = isTaken ? .stale("another folder is still at '\(path)'") : applier.apply(operation)
                 // What its user put there before is looked at as what is in that folder.
                 if case .done = outcome, (try? files(root).list(path))?.isEmpty == false {
                     later[.init(root: root, path: path)] = world.uptimeMilliseconds()
@@ -176,6 +177,20 @@ extension Engine {
         }
         if !unfollowed.isEmpty { try removeOrphans() }
         return failed
+    }
+
+    /// Whether the directory at a path is another folder's, which is to go elsewhere and could not: of two folders in one
+    /// directory nobody could tell what belongs to which.
+    private func isDirectoryOfOther(
+        than id: RecordID, at path: RelativePath, _ scope: ApplyScope, _ root: RootKind
+    ) throws -> Bool {
+        guard let present = try? files(root).entry(at: path), present.kind == .directory else { return false }
+        return try store.read { db in
+            guard let other = try db.base(at: path, root: root, top: top(root)), other != id,
+                scope.layout.nodes[other] != nil, let row = try db.base(other)
+            else { return false }
+            return row.kind == .folder && row.stamp.isSameFile(as: present.stamp)
+        }
     }
 
     private func makeWay(for operation: FileOperation, root: RootKind, _ scope: ApplyScope) throws {

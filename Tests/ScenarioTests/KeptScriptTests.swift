@@ -508,7 +508,7 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 0, root: .library, .move(file: 719, folder: 574)),
             ])
         keep(
-            "a folder of which the base says that it was put away, and that is nowhere, is made anew", seed: 50_512,
+            "a folder is not made in the directory of another one that can't go to its place yet", seed: 50_512,
             [
                 .user(machine: 4, root: .shared, .writeDeep(folder: 448, name: 222, bytes: 43)),
                 .user(machine: 3, root: .library, .swapThrough(file: 759, with: 239, name: 0)),
