@@ -115,13 +115,14 @@ class GuestMount(Mount):
 
 
 class Covered:
-    """A file system in memory, mounted over a directory of this machine."""
+    """A file system in memory, or another directory, mounted over a directory of this machine."""
 
-    def __init__(self, path, size="1m"):
-        self.path, self.size = path, size
+    def __init__(self, path, size="1m", source=None):
+        self.path = path
+        self.arguments = ["--bind", source] if source else ["-t", "tmpfs", "-o", f"size={size}", "shoebox-test"]
 
     def __enter__(self):
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.size}", "shoebox-test", self.path], check=True)
+        subprocess.run(["mount", *self.arguments, self.path], check=True)
 
     def __exit__(self, *_):
         # Lazily: a daemon may be looking at it just now.
@@ -358,6 +359,57 @@ class Scenario:
                 if (left := os.listdir(path)) not in ([], ["lost+found"]):
                     raise Failure(f"{person.name} wrote {left} into what is mounted over {path}")
             self.check(f"another file system was mounted over {path}")
+            self.put(person, f"after {os.path.basename(path)} of {person.name} was covered.jpg")
+            self.check(f"a photo was put there after another file system was mounted over {path}")
+
+    def mount_late(self):
+        """Alice's daemon starts before the disk of her library is mounted."""
+        self.alice.stop_daemon(60)
+        disk = self.alice.library + ".disk"
+        os.rename(self.alice.library, disk)
+        os.makedirs(self.alice.library)
+        self.alice.start_daemon()
+        wait_for("Alice's library is offline", lambda: self.alice.status()["state"] == "offline", 60, 0.2)
+        with Covered(self.alice.library, source=disk):
+            self.check("the library was mounted after the daemon's start")
+            self.put(self.alice, "on the late disk.jpg")
+            self.check("a photo was put on the disk that was mounted late")
+            self.alice.stop_daemon(60)
+        os.rmdir(self.alice.library)
+        os.rename(disk, self.alice.library)
+        self.alice.start_daemon()
+        self.check("the library is where it was")
+
+    def bind_within(self):
+        """A directory of the same disk, mounted within Alice's folder: away, it deletes nothing, and what others do to it
+        meanwhile is not undone when it is back. Another one there, with the same names, is no edit."""
+        place = os.path.join(self.alice.library, "Summer", "bound")
+        own, foreign = os.path.join(self.base, "own disk"), os.path.join(self.base, "foreign disk")
+        for directory in (place, own, foreign):
+            os.makedirs(directory)
+        with Covered(place, source=own):
+            for number in range(3):
+                self.put(self.alice, f"bound/{number}.jpg")
+            self.check("photos on a mount within the folder")
+        kept = dict(self.expected)
+        his = {f"alice/Summer/{path}": content for path, content in kept.items()}
+        put(os.path.join(foreign, "0.jpg"), b"another photo of that name")
+
+        def stay(what):
+            wait_for(f"{what} is noticed", lambda: self.alice.status()["state"] == "offline", 60, 0.2)
+            time.sleep(3)
+            if (answer := difference(his, photos(self.bob.shared))) is not True:
+                raise Failure(f"{what}: Bob's folder: {answer}")
+
+        stay("a mount that went")
+        with Covered(place, source=foreign):
+            stay("another one in its place")
+        with Covered(place, source=own):
+            self.check("what was mounted within the folder is back")
+            for number in range(3):
+                del self.expected[f"bound/{number}.jpg"]
+                os.remove(os.path.join(place, f"{number}.jpg"))
+            self.check("its photos were deleted")
 
     def fill_state_disk(self):
         """The disk of Bob's state directory is full: `sync` says so and ends, and all goes on when there is room."""
@@ -404,6 +456,8 @@ class Scenario:
             self.doctor()
             if self.mount.kind == "plain":
                 self.cover_folders()
+                self.bind_within()
+                self.mount_late()
                 self.fill_state_disk()
             if self.mount.has("brick-down"):
                 self.lose_brick()

@@ -23,8 +23,9 @@ public final class Daemon {
     private var lookAgain: UInt64?
     private var offlineRoots: Set<RootKind> = []
     private var failures = 0
+    private var watcher: WatcherProcess?
     /// What was last mounted within the watched folders; nil until that was asked.
-    private var mountsWithin: [AbsolutePath]?
+    private var mountsWithin: [MountTable.Entry]?
     private lazy var watchedFolders = [installation.configuration.library, installation.configuration.shared].map {
         Installation.resolved($0) ?? $0
     }
@@ -64,6 +65,7 @@ public final class Daemon {
                 _exit(0)
             })
         let watcher = startWatcher()
+        self.watcher = watcher
         watchContainer()
         defer {
             watcher.stop()
@@ -131,7 +133,10 @@ public final class Daemon {
             try note(work.problems)
             if isDue || !rung.isEmpty {
                 let isCovered = haveOtherMountsWithin()
-                if try hasRootReturned() || engine.haveMountsChanged() || isCovered { work.needsScan = true }
+                if try hasRootReturned() || engine.haveMountsChanged() || isCovered {
+                    work.needsScan = true
+                    watcher?.watchAnew()
+                }
             }
             let outcome = try engine.round(
                 work.needsScan ? .all : .directories(work.dirty), reachesContainer: reaches)
@@ -145,7 +150,7 @@ public final class Daemon {
 
     /// Whether something else is mounted within the watched folders than when this was last asked: no watcher tells of that.
     private func haveOtherMountsWithin() -> Bool {
-        let now = MountTable.read().map(\.point).filter { point in watchedFolders.contains { $0.contains(point) } }
+        let now = MountTable.read().filter { entry in watchedFolders.contains { $0.contains(entry.point) } }
         defer { mountsWithin = now }
         return mountsWithin.map { $0 != now } ?? false
     }

@@ -3,9 +3,12 @@ import Glibc
 /// The kernel's table of mounts. Reading it touches none of them.
 enum MountTable {
     /// One mount.
-    struct Entry {
+    struct Entry: Equatable {
         /// Where it is mounted.
         var point: AbsolutePath
+        /// The device, and which of its directories is mounted: of two mounts at one place the next may have the number of
+        /// the last.
+        var origin: String
         /// The file system's type as the kernel calls it, such as `ext4` or `fuse.sshfs`.
         var type: String
 
@@ -31,7 +34,7 @@ enum MountTable {
             guard words.count > 4, let dash = words.firstIndex(of: "-"), dash + 1 < words.count,
                 let point = AbsolutePath(unescaped(words[4]))
             else { return nil }
-            return Entry(point: point, type: String(words[dash + 1]))
+            return Entry(point: point, origin: "\(words[2]) \(words[3])", type: String(words[dash + 1]))
         }
     }
 

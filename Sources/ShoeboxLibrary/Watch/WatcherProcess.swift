@@ -88,6 +88,11 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
         }
     }
 
+    /// Watches all roots anew. A watch stays on the directory that was there before something was mounted over it.
+    public func watchAnew() {
+        condition.withLock { for index in roots.indices { sendRoot(index) } }
+    }
+
     /// As `Watcher` says.
     public func stop() {
         condition.withLock {
