@@ -499,7 +499,8 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .sync(machine: 1),
             ])
         keep(
-            "what was put into the folder of a share that was deleted there is taken when that is brought back", seed: 139,
+            "what was put into the folder of a share that was deleted there is taken when that is brought back",
+            seed: 139,
             [
                 .user(machine: 4, root: .library, .shareFolder(share: 428, .deleteOwner, name: 86)),
                 .sync(machine: 4),
