@@ -218,6 +218,12 @@ extension Engine {
             $0.title == text || (text.count >= 6 && $0.zone?.description.hasPrefix(text.lowercased()) == true)
         }
         guard found.count == 1, let row = found.first else {
+            let left = zones.values.first { $0.row.state == .left && $0.control.title == text }
+            if found.isEmpty, let left {
+                throw RequestError(
+                    ExitCode.notFound, "No invitation '\(text)' is waiting; you left that share.",
+                    "Its link lets you come back: 'shoebox accept LINK'. Or ask \(left.control.ownerLabel) to invite you again.")
+            }
             throw RequestError(
                 ExitCode.notFound,
                 found.isEmpty

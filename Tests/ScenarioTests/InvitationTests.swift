@@ -376,6 +376,20 @@ struct PublicLinkTests {
         #expect(try circle.control(circle.alice).participants[circle.bob.identity.account]?.permission == .readWrite)
     }
 
+    @Test func `who left a share and accepts it by its name is told what lets them come back`() throws {
+        let party = try Party(bob: "readWrite")
+        #expect(party.bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        // The invitation itself was not used yet.
+        #expect(party.bob.request(.acceptInvitations(names: ["Summer"])).code == 0)
+        #expect(try party.village.settle())
+        #expect(party.bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        let refused = party.bob.request(.acceptInvitations(names: ["Summer"]))
+        #expect(refused.code == ExitCode.notFound && "\(refused)".contains("you left that share"), "\(refused)")
+        #expect(party.bob.request(.accept(link: party.link)).code == 0)
+        #expect(try party.village.settle())
+        party.expectShown()
+    }
+
     @Test func `who leaves a share on one device is told on the other one that it was they who left`() throws {
         let (village, alice, second) = try Village.twoDevices(["a.jpg": "aaa"], others: ["bob"])
         let bob = village.replicas[1]
