@@ -39,6 +39,10 @@ final class SimulationUsers: Sendable {
                 moved = (from, to)
             }
         case .carryFolder(let folder, _, _): gone = pointed.subfolder(folder)
+        case .deleteShareFolder(let share): gone = pointed.shareFolder(share)
+        case .shareFolder(let share, let deed, _) where deed == .carry || deed == .deleteOwner:
+            gone = Places(machine.shared, .shared).shareFolder(share)
+            if deed == .deleteOwner { gone = gone?.parent }
         default: break
         }
         do throws(FileError) {
@@ -71,7 +75,11 @@ final class SimulationUsers: Sendable {
             state.ledger.noteAct(
                 before: placesBefore, after: placesAfter, isDeletion: isDeletion, isOfFolder: isOfFolder,
                 machine: machine.name, step: step)
-            if let gone { state.ledger.noteFolderGone("\(disk.name)/\(gone)", on: machine.name) }
+            if let gone {
+                let isShare = if case .shareFolder = act { true } else { false }
+                let root = isShare ? machine.shared.name : disk.name
+                state.ledger.noteFolderGone("\(root)/\(gone)", on: machine.name)
+            }
             if let moved {
                 state.ledger.noteFolderMoved(
                     from: "\(disk.name)/\(moved.from)", to: "\(disk.name)/\(moved.to)", on: machine.name)
