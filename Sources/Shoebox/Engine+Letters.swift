@@ -222,7 +222,8 @@ extension Engine {
             if found.isEmpty, let left {
                 throw RequestError(
                     ExitCode.notFound, "No invitation '\(text)' is waiting; you left that share.",
-                    "Its link lets you come back: 'shoebox accept LINK'. Or ask \(left.control.ownerLabel) to invite you again.")
+                    "Its link lets you come back: 'shoebox accept LINK'. Or ask \(left.control.ownerLabel) to invite you again."
+                )
             }
             throw RequestError(
                 ExitCode.notFound,
