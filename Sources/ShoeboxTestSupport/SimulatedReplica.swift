@@ -31,6 +31,9 @@ public protocol SimulatedReplica: AnyObject {
     func backUpState()
     /// Puts the state directory back to the copy, while the process is dead; false without one.
     func restoreState() -> Bool
+    /// Whether this process looks at its folders and could not be told yet, as the container is away, whether its state was put
+    /// back: what others deleted since then looks new.
+    var isBlind: Bool { get }
     /// Loses the state directory, while the process is dead; the account is set up anew when it starts.
     func loseState()
 }
@@ -48,6 +51,8 @@ extension SimulatedReplica {
     public func backUpState() {}
     /// No backup.
     public func restoreState() -> Bool { false }
+    /// It knows.
+    public var isBlind: Bool { false }
     /// Nothing is lost.
     public func loseState() {}
 }

@@ -154,7 +154,7 @@ extension Simulation {
 
     /// What one user made, and one who was shown it and may do so deleted, and nobody else ever touched, is gone for everybody.
     func checkDeleted() {
-        guard !bringsBack, !storageWasRestored, !stateWasLost else { return }
+        guard !bringsBack, !storageWasRestored, !stateWasLost, !wasBlind else { return }
         let deleted = ledger.entries.filter { entry in
             // The folder of an own share comes back with all that is in it: who wants it gone stops the share.
             let wentWithShare =

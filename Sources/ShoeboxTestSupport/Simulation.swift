@@ -66,6 +66,10 @@ public final class Simulation {
     var leavers: Set<String> = []
     private(set) var storageWasRestored = false
     private(set) var stateWasLost = false
+    /// Replicas whose state was put back, until they know.
+    private var restoredReplicas: Set<Int> = []
+    /// Whether one of them looked at its folders before.
+    private(set) var wasBlind = false
     private(set) var markersCopied: Set<String> = []
     private(set) var foreignStorages: [(machine: String, SimulatedMountStorage, before: [String: [UInt8]])] = []
 
@@ -226,6 +230,7 @@ public final class Simulation {
         case .restoreState:
             die(number)
             guard replicas[number].restoreState() else { return }
+            restoredReplicas.insert(number)
             users.waiveCommands(of: machine.name, step: stepNumber)
         case .loseState:
             die(number)
@@ -265,6 +270,7 @@ public final class Simulation {
                 machine.restart()
                 try replicas[number].restart()
             }
+            defer { noteBlindness(of: number) }
             let changed = try replicas[number].syncRound()
             guard machine.faults.isCrashed else {
                 checkTransactions(on: machine)
@@ -282,6 +288,11 @@ public final class Simulation {
             }
             return true
         }
+    }
+
+    private func noteBlindness(of number: Int) {
+        guard restoredReplicas.contains(number) else { return }
+        if replicas[number].isBlind { wasBlind = true } else { restoredReplicas.remove(number) }
     }
 
     /// The replicas that are at work: of one, another one's round may come in the middle.

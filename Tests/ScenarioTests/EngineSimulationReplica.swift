@@ -264,6 +264,8 @@ final class EngineReplica: SimulatedReplica {
 
     // MARK: What users wrote
 
+    var isBlind: Bool { !replica.engine.isStateCompared }
+
     func findContent(_ entry: SimulationLedger.Entry) -> Bool {
         let changes = (try? replica.store.read { db in try db.history(after: 0, limit: .max) }) ?? []
         if entry.kind == .content {

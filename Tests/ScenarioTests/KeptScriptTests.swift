@@ -523,6 +523,19 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .user(machine: 4, root: .shared, .swapFolders(folder: 85, with: 974)),
                 .sync(machine: 4),
             ])
+        keep(
+            "a state that was put back while the container is away takes what was deleted since for new, and loses nothing",
+            seed: 5_000_341,
+            [
+                .user(machine: 0, root: .library, .write(folder: 969, name: 726, bytes: 10)),
+                .sync(machine: 0),
+                .fault(machine: 2, .backUpState),
+                .user(machine: 0, root: .library, .delete(file: 44)),
+                .sync(machine: 2),
+                .fault(machine: 2, .emptyContainer),
+                .fault(machine: 2, .restoreState),
+                .sync(machine: 2),
+            ])
         return all
     }()
 }
