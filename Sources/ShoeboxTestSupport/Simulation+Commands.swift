@@ -9,6 +9,7 @@ extension Simulation {
         busy.insert(index(number))
         defer { busy.remove(index(number)) }
         let done = replicas[index(number)].perform(request)
+        noteBlindness(of: index(number))
         guard done != false else { return done }
         let isUsed =
             switch request {

@@ -290,7 +290,7 @@ public final class Simulation {
         }
     }
 
-    private func noteBlindness(of number: Int) {
+    func noteBlindness(of number: Int) {
         guard restoredReplicas.contains(number) else { return }
         if replicas[number].isBlind { wasBlind = true } else { restoredReplicas.remove(number) }
     }

@@ -299,7 +299,7 @@ final class EngineReplica: SimulatedReplica {
         for root in RootKind.allCases {
             let tree = tree(root)
             var agreed = tree
-            if isWatching, root == .shared {
+            if root == .shared {
                 // What somebody drops where it counts for nobody else stays on that machine.
                 agreed = tree.filter {
                     !$0.value.suffix(Self.unknown.utf8.count).elementsEqual(Self.unknown.utf8) || mayWrite(at: $0.key)
