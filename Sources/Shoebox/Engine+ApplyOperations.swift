@@ -137,7 +137,7 @@ extension Engine {
                 }
                 let isTaken = try isDirectoryOfOther(than: id, at: path, scope, root)
                 let outcome = isTaken ? .stale("another folder is still at '\(path)'") : applier.apply(operation)
-                // What its user put there before is looked at as what is in that folder.
+                // What its user put there before is looked at as what is in that folder. What can't be listed is named by its scan.
                 if case .done = outcome, (try? files(root).list(path))?.isEmpty == false {
                     later[.init(root: root, path: path)] = world.uptimeMilliseconds()
                 }
@@ -184,6 +184,7 @@ extension Engine {
     private func isDirectoryOfOther(
         than id: RecordID, at path: RelativePath, _ scope: ApplyScope, _ root: RootKind
     ) throws -> Bool {
+        // What can't be seen is told by the operation itself.
         guard let present = try? files(root).entry(at: path), present.kind == .directory else { return false }
         return try store.read { db in
             guard let other = try db.base(at: path, root: root, top: top(root)), other != id,

@@ -18,6 +18,7 @@ extension Engine {
     }
 
     /// Whether a directory lies on another mount than its watched folder, so that nothing can be renamed from one to the other.
+    /// False where that can't be told: it only chooses the words of a message.
     func liesOnOtherMount(_ path: RelativePath, _ root: RootKind) -> Bool {
         guard let mount = try? files(root).mount(of: path), let own = try? files(root).mount(of: .root) else {
             return false
@@ -41,6 +42,7 @@ extension Engine {
     private func holdsKnown(of folder: BaseRow, at path: RelativePath) throws -> Bool {
         let children = try store.read { db in try db.baseChildren(of: folder.id, root: folder.root) }
         guard !children.isEmpty else { return true }
+        // What can't be listed has nothing that is known: it is left alone until it can be.
         var found: [FileName: DirectoryEntry] = [:]
         for entry in (try? files(folder.root).list(path)) ?? [] { found[entry.name] = entry }
         for child in children {

@@ -95,7 +95,6 @@ final class SimulationUsers: Sendable {
         }
     }
 
-    /// Notes what a command wrote, which was done.
     /// What was there before the first step is to be kept as well.
     func noteAll(on machines: [SimulatedMachine]) {
         state.withLock { state in
@@ -112,6 +111,7 @@ final class SimulationUsers: Sendable {
         }
     }
 
+    /// Notes what a command wrote, which was done.
     func noteCommand(
         _ kind: SimulationLedger.Kind, _ word: String, _ machine: SimulatedMachine, _ root: SimulationStep.Root,
         _ path: RelativePath, step: Int
