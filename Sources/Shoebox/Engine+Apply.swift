@@ -220,7 +220,7 @@ extension Engine {
         for zone in zones.values where zone.row.state == .active {
             for stored in try store.read({ db in try db.pendingOfDifferingContent(in: zone.id) }) {
                 let id = RecordID(zone: zone.id, name: stored.change.record)
-                guard ids.contains(id), let content = Self.content(of: stored.change), content.location == nil else {
+                guard ids.contains(id), let content = stored.change.content, content.location == nil else {
                     continue
                 }
                 blocked.insert(id)

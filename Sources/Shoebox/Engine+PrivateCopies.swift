@@ -280,7 +280,7 @@ extension Engine {
             let changes = try db.refusedChanges(of: id, by: replica).map(\.change)
             try oweNotices(of: changes, in: zone, .refused, db)
             guard let row = try db.base(id), row.kind == .file, let hash = row.contentHash,
-                changes.contains(where: { Self.content(of: $0)?.contentHash == hash })
+                changes.contains(where: { $0.content?.contentHash == hash })
             else { continue }
             try owePrivateCopy(of: id, .refused, db)
         }
@@ -289,7 +289,7 @@ extension Engine {
         let lost = try db.pendingNotCounting(
             in: zone, of: account,
             scope: account == control.owner ? .carried : control.permission(of: account).scope)
-        for stored in lost where Self.content(of: stored.change) != nil {
+        for stored in lost where stored.change.content != nil {
             let id = RecordID(zone: zone, name: stored.change.record)
             if try db.base(id)?.kind == .file { try owePrivateCopy(of: id, .notPublished, db) }
         }

@@ -162,7 +162,7 @@ extension Engine {
         var uploaded: [Digest32: AssetReference] = [:]
         for var stored in pending {
             guard !waiting.contains(stored.change.record) else { continue }
-            if let asset = Self.content(of: stored.change), asset.location == nil,
+            if let asset = stored.change.content, asset.location == nil,
                 case .set(var fields) = stored.change.action
             {
                 if let asset = try upload(asset, uploaded: &uploaded) {
@@ -219,11 +219,6 @@ extension Engine {
             try db.refuseUnpublishedContent(of: id, hash: hash)
             try db.refuseUnpublished(id)
         }
-    }
-
-    static func content(of change: Change) -> AssetReference? {
-        guard case .set(let fields) = change.action else { return nil }
-        return fields[.content]?.asset
     }
 
     /// Puts a content into the container, unless this replica did or verified that before; nil if its bytes are not to

@@ -67,11 +67,7 @@ extension Engine {
             return (layout, paths(of: layout, roots: [top(root): .root]))
         }
         let isRestored = try isRestoredState()
-        if isRestored {
-            try rekeyRestored(root)
-            try adoptRewritten(root)
-            try adoptReplaced(root, layout: layout, known: known)
-        }
+        if isRestored { try adoptRestored(root, layout: layout, known: known) }
         var taken: Set<RelativePath> = []
         for (id, path) in known.sorted(by: { $0.value < $1.value }) {
             // What a state that was put back knows of its folder stands.
@@ -118,7 +114,7 @@ extension Engine {
 
     /// What was shown of a record with bytes that it had once, as far as that is known; nil if it never had them.
     func formerlyShown(_ hash: Digest32, of id: RecordID, _ db: Database) throws -> VersionVector? {
-        try db.changes(of: id.name, in: id.zone).first { Self.content(of: $0)?.contentHash == hash }.map {
+        try db.changes(of: id.name, in: id.zone).first { $0.content?.contentHash == hash }.map {
             $0.context.union(VersionVector([$0.identity]))
         }
     }

@@ -64,7 +64,7 @@ private struct MovedSearch {
             else { continue }
             missing[hash, default: []].append(id)
             let former = try engine.store.read { db in try db.changes(of: id.name, in: id.zone) }
-                .compactMap { Engine.content(of: $0)?.contentHash }
+                .compactMap { $0.content?.contentHash }
             for hash in Set(former).subtracting([hash]) { missingFormer[hash, default: []].append(id) }
         }
         return !missing.isEmpty
@@ -158,14 +158,7 @@ private struct MovedSearch {
         guard let name = place.last, let parent = try db.base(at: place.parent, root: root, top: engine.top(root)),
             parent.zone == id.zone
         else { return nil }
-        var names: Set<FileName> = []
-        var parents: Set<RecordID> = []
-        for case .set(let fields) in try db.changes(of: id.name, in: id.zone).map(\.action) {
-            if let name = fields[.name]?.fileName { names.insert(name) }
-            guard let value = fields[.parent] else { continue }
-            let folder = value.reference.flatMap { $0 == engine.zones[id.zone]?.row.rootRecord ? nil : $0 }
-            parents.insert(RecordID(zone: id.zone, name: folder ?? .zoneRoot))
-        }
+        let (names, parents) = try engine.formerPlaces(of: id, db)
         return names.contains(name) && parents.contains(parent) ? parent : nil
     }
 

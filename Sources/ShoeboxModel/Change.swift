@@ -53,4 +53,10 @@ public struct Change: Hashable, Sendable {
     /// The dot under which this change counts: that of the edit it forwards, else its own. Several forwards of one edit
     /// are one edit.
     public var identity: Dot { forwards ?? dot }
+
+    /// The content that the change gives its record; nil for one that is about something else.
+    public var content: AssetReference? {
+        guard case .set(let fields) = action else { return nil }
+        return fields[.content]?.asset
+    }
 }

@@ -111,6 +111,24 @@ extension Database {
         ).map(StoredChange.init)
     }
 
+    /// The records that ever had one of some contents, in order, by those. Reads the whole history.
+    public func records(everWithContent hashes: Set<Digest32>) throws -> [Digest32: [RecordID]] {
+        var found: [Digest32: Set<RecordID>] = [:]
+        let rows = try Row.fetchCursor(
+            cachedStatement(sql: "SELECT zone, record, payload FROM change WHERE state < 2"))
+        while let row = try rows.next() {
+            let change: Change
+            let payload: [UInt8] = try row.bytes("payload")
+            do { change = try ChangeCoder.decode(payload) } catch {
+                throw StoreError("a change does not decode: \(error)")
+            }
+            guard let hash = change.content?.contentHash, hashes.contains(hash) else { continue }
+            found[hash, default: []].insert(
+                RecordID(zone: try row.zoneID("zone"), name: try row.recordName("record")))
+        }
+        return found.mapValues { $0.sorted() }
+    }
+
     /// The merged state of a record; nil if nothing is known of it.
     public func state(of id: RecordID) throws -> RecordState? {
         RecordState(try changes(of: id.name, in: id.zone))

@@ -536,6 +536,19 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .fault(machine: 2, .restoreState),
                 .sync(machine: 2),
             ])
+        keep(
+            "what changed places and back while a device's state was put back is no edit of what is shown there",
+            seed: 165,
+            [
+                .fault(machine: 2, .backUpState),
+                .user(machine: 0, root: .library, .writeMany(folder: 549, count: 3, bytes: 78)),
+                .userDuring(machine: 0, afterCalls: 0, root: .library, .swap(file: 756, with: 256)),
+                .sync(machine: 0),
+                .sync(machine: 2),
+                .fault(machine: 2, .restoreState),
+                .userDuring(machine: 0, afterCalls: 0, root: .library, .swap(file: 756, with: 256)),
+                .sync(machine: 0),
+            ])
         return all
     }()
 }
