@@ -14,11 +14,17 @@ extension Engine {
     /// Whether the folders are compared with a state that was put back, and not with none.
     func isRestoredState() throws -> Bool { try store.read { db in try db.metaText(restoredKey) } != nil }
 
-    func endRestoredState() throws { try store.write { db in try db.setMetaText(restoredKey, nil) } }
+    func endRestoredState() throws {
+        try store.write { db in try db.setMetaText(restoredKey, nil) }
+        try clearProblem("restoredState")
+    }
 
-    /// Looks, before the folders are looked at for the first time, whether the own heads say more than this state knows.
-    /// Then the container is read first, and the folders compared with all that it says. While it is away, nothing tells.
+    /// Looks, before the folders are looked at for the first time, whether they, or the own heads, say more than this state
+    /// knows. Then the container is read first, and the folders compared with all that it says.
     func noticeRestoredState(reachesContainer: Bool) throws {
+        try readTokens()
+        // Stored apart from what it says.
+        if try !isRestoredState() { try clearProblem("restoredState") }
         guard reachesContainer, !isStateCompared, privateZone != nil else { return }
         do {
             try openContainer()
@@ -26,8 +32,7 @@ extension Engine {
             where zone.row.state == .active && zone.row.headCursor != nil {
                 guard try isOlderThanOwnHead(zone) || isContradicted(zone) else { continue }
                 log("this state is older than what this replica published in '\(zone.control.title)'")
-                try store.write { db in try db.setMetaText(restoredKey, "1") }
-                try beginRebuild()
+                try beginComparison()
                 break
             }
             isStateCompared = true
@@ -35,6 +40,57 @@ extension Engine {
             log("whether this state was put back is looked at when the container is there")
         } catch is FileError {
             log("whether this state was put back is looked at when the container is there")
+        }
+    }
+
+    /// Keeps the folders as they are until they were compared with the container.
+    private func beginComparison() throws {
+        try store.write { db in try db.setMetaText(restoredKey, "1") }
+        try beginRebuild()
+        try report(
+            "restoredState",
+            "The state directory was put back to a backup, and knows less than the watched folders show.",
+            "They are compared with the cloud folder as soon as that can be read; until then nothing in them is taken or changed."
+        )
+    }
+
+    // MARK: What the folders say of the state
+
+    /// Looks at each folder, once it is there, how far the state was that last kept it. A state that was put back while the
+    /// container is away is noticed by this alone.
+    private func readTokens() throws {
+        for root in RootKind.allCases where writtenTokens[root] == nil && privateZone != nil {
+            do {
+                guard try RootMarker.read(from: files(root))?.replica == replica else { continue }
+                let found = try RootToken.read(from: files(root))
+                let now = try store.read { db in try db.newestToken() }
+                if let found, found.replica == replica, found.token > now, try foldersToRebuild().isEmpty {
+                    log("the \(display(.root, root)) folder was kept by a later state: \(found.token), this is \(now)")
+                    try beginComparison()
+                }
+                writtenTokens[root] = found?.replica == replica ? found?.token : -1
+            } catch let error as FileError {
+                log("how far the \(display(.root, root)) folder was kept is looked at later: \(error)")
+            }
+        }
+    }
+
+    /// Writes into each folder how far the state is that keeps it, if that is news. Not before the folder was compared: what it
+    /// says would be forgotten.
+    func writeTokens() throws {
+        let token = try store.read { db in try db.newestToken() }
+        for root in RootKind.allCases {
+            guard let written = writtenTokens[root], written != token, try !foldersToRebuild().contains(root) else {
+                continue
+            }
+            do {
+                guard try RootMarker.read(from: files(root))?.replica == replica else { continue }
+                try RootToken(replica: replica, token: token).write(to: files(root))
+            } catch let error as FileError {
+                // It says nothing that the own heads don't, while the container is there.
+                log("how far the \(display(.root, root)) folder was kept is written with the next change: \(error)")
+            }
+            writtenTokens[root] = token
         }
     }
 

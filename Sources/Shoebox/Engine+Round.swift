@@ -60,6 +60,7 @@ extension Engine {
         for root in RootKind.allCases { try applyAll(root, &outcome) }
         try tidyTrash()
         if reachesContainer, outcome.derived > 0, !outcome.isContainerOffline { try exchange(&outcome, pushOnly: true) }
+        try writeTokens()
         for time in later.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         for time in restoreAfter.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         if let time = nextCollision() { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }

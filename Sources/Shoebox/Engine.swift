@@ -159,6 +159,8 @@ public final class Engine {
     var awaitedSidecars: Set<WatchedPath> = []
     /// Whether it was looked whether this state is older than what it published.
     var isStateCompared = false
+    /// The change token that each watched folder has by now; none for one that was not looked at yet, -1 for one without.
+    var writtenTokens: [RootKind: Int64] = [:]
     /// Stores the identity when it changes.
     public var saveIdentity: (Identity) throws -> Void = { _ in }
     /// Asked between two files while the watched folders are brought up to date: whether somebody waits who is to be

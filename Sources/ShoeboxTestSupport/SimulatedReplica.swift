@@ -31,9 +31,8 @@ public protocol SimulatedReplica: AnyObject {
     func backUpState()
     /// Puts the state directory back to the copy, while the process is dead; false without one.
     func restoreState() -> Bool
-    /// Whether this process looks at its folders and could not be told yet, as the container is away, whether its state was put
-    /// back: what others deleted since then looks new.
-    var isBlind: Bool { get }
+    /// Whether this process knows that its state is what the folders show, and was not put back.
+    var hasComparedState: Bool { get }
     /// Loses the state directory, while the process is dead; the account is set up anew when it starts.
     func loseState()
 }
@@ -52,7 +51,7 @@ extension SimulatedReplica {
     /// No backup.
     public func restoreState() -> Bool { false }
     /// It knows.
-    public var isBlind: Bool { false }
+    public var hasComparedState: Bool { true }
     /// Nothing is lost.
     public func loseState() {}
 }

@@ -9,7 +9,7 @@ extension Simulation {
         busy.insert(index(number))
         defer { busy.remove(index(number)) }
         let done = replicas[index(number)].perform(request)
-        noteBlindness(of: index(number))
+        noteComparison(of: index(number))
         guard done != false else { return done }
         let isUsed =
             switch request {
@@ -155,7 +155,7 @@ extension Simulation {
 
     /// What one user made, and one who was shown it and may do so deleted, and nobody else ever touched, is gone for everybody.
     func checkDeleted() {
-        guard !bringsBack, !storageWasRestored, !stateWasLost, !wasBlind else { return }
+        guard !bringsBack, !storageWasRestored, !stateWasLost else { return }
         let deleted = ledger.entries.filter { entry in
             // The folder of an own share comes back with all that is in it: who wants it gone stops the share.
             let wentWithShare =
@@ -167,7 +167,7 @@ extension Simulation {
                 deleter == SimulatedMachine.account(of: entry.machine)
                 || entry.deletedFrom.allSatisfy { shares.couldAlwaysDelete(deleter, at: $0) }
             return entry.isNewFile && entry.touches == 1 && entry.deletedInStep != nil && entry.root == "library"
-                && !wentWithShare && countsForAll
+                && !wentWithShare && countsForAll && !entry.wasDeletedUnknowing
         }
         guard !deleted.isEmpty else { return }
         for machine in world.machines {

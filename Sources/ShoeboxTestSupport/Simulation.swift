@@ -68,8 +68,6 @@ public final class Simulation {
     private(set) var stateWasLost = false
     /// Replicas whose state was put back, until they know.
     private var restoredReplicas: Set<Int> = []
-    /// Whether one of them looked at its folders before.
-    private(set) var wasBlind = false
     private(set) var markersCopied: Set<String> = []
     private(set) var foreignStorages: [(machine: String, SimulatedMountStorage, before: [String: [UInt8]])] = []
 
@@ -139,13 +137,15 @@ public final class Simulation {
         fateStruck = fateStruck || step.isFate
         switch step {
         case .user(let number, let root, let act):
-            users.perform(act, on: machine(number), root, step: stepNumber)
+            let knows = !restoredReplicas.contains(index(number))
+            users.perform(act, on: machine(number), root, step: stepNumber, knowsFolder: knows)
         case .userDuring(let number, let calls, let root, let act):
             let machine = machine(number)
             let users = users
             let step = stepNumber
+            let knows = !restoredReplicas.contains(index(number))
             machine.faults.run(at: machine.faults.operationCount + calls) {
-                users.perform(act, on: machine, root, step: step)
+                users.perform(act, on: machine, root, step: step, knowsFolder: knows)
             }
         case .fault(let number, let fault): strike(index(number), fault)
         case .sync(let number):
@@ -270,7 +270,7 @@ public final class Simulation {
                 machine.restart()
                 try replicas[number].restart()
             }
-            defer { noteBlindness(of: number) }
+            defer { noteComparison(of: number) }
             let changed = try replicas[number].syncRound()
             guard machine.faults.isCrashed else {
                 checkTransactions(on: machine)
@@ -290,9 +290,8 @@ public final class Simulation {
         }
     }
 
-    func noteBlindness(of number: Int) {
-        guard restoredReplicas.contains(number) else { return }
-        if replicas[number].isBlind { wasBlind = true } else { restoredReplicas.remove(number) }
+    func noteComparison(of number: Int) {
+        if restoredReplicas.contains(number), replicas[number].hasComparedState { restoredReplicas.remove(number) }
     }
 
     /// The replicas that are at work: of one, another one's round may come in the middle.

@@ -46,6 +46,9 @@ public struct SimulationLedger: Sendable {
         /// Whether a user removed one of several copies of it on a machine. Which of them was the one to stay, nobody asked:
         /// the other may be what a change that did not count left behind, and go to the trash.
         public var isOneCopyRemoved = false
+        /// Whether a device deleted it whose state was put back and had not been compared yet: such a state may not know that the
+        /// folder ever showed it.
+        public var wasDeletedUnknowing = false
         /// Whether it went with a whole folder, which may be that of a share: those come back.
         public var wentWithFolder = false
         /// Whether somebody moved or copied it to where others share something with them.
@@ -81,16 +84,16 @@ public struct SimulationLedger: Sendable {
     }
 
     /// Adds what a command said of a photo. Of captions that one user gave to one photo, the last one counts, also when the
-    /// earlier ones never got into a file.
+    /// earlier ones never got into a file. While the folder is not mounted, its path is all that tells which photo it is.
     mutating func addCommand(
         _ kind: Kind, _ bytes: [UInt8], of photo: [UInt8]?, machine: String, root: String, path: RelativePath,
         step: Int,
         now: UInt64
     ) {
-        if kind == .caption, let photo {
+        if kind == .caption {
             let replaced = entries.filter {
                 $0.isByCommand && $0.kind == .caption && $0.machine == machine && $0.root == root && $0.path == path
-                    && $0.photo == photo
+                    && ($0.photo == photo || $0.photo == nil || photo == nil)
             }
             waive(Set(replaced.map(\.number)), step: step)
         }
@@ -102,7 +105,7 @@ public struct SimulationLedger: Sendable {
     /// Notes what an act did to contents, from where each was shown on a machine before and after it.
     mutating func noteAct(
         before: [Int: Set<String>], after: [Int: Set<String>], isDeletion: Bool, isOfFolder: Bool, machine: String,
-        step: Int
+        step: Int, knowsFolder: Bool
     ) {
         for (number, places) in before where entries.indices.contains(number) {
             let now = after[number] ?? []
@@ -115,6 +118,7 @@ public struct SimulationLedger: Sendable {
             entries[number].deletedOn = machine
             entries[number].deletedFrom = places
             entries[number].wentWithFolder = isOfFolder
+            if !knowsFolder { entries[number].wasDeletedUnknowing = true }
         }
     }
 

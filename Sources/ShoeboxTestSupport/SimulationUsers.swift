@@ -24,7 +24,12 @@ final class SimulationUsers: Sendable {
 
     /// Carries out one act. An act that the file system refuses (no room, a folder where a file should go) is left
     /// undone, as users must.
-    func perform(_ act: SimulationStep.Act, on machine: SimulatedMachine, _ root: SimulationStep.Root, step: Int) {
+    ///
+    /// - Parameter knowsFolder: whether the machine's state is not one that was put back and not compared yet.
+    func perform(
+        _ act: SimulationStep.Act, on machine: SimulatedMachine, _ root: SimulationStep.Root, step: Int,
+        knowsFolder: Bool = true
+    ) {
         let disk = root == .library ? machine.library : machine.shared
         guard disk.isMounted else { return }
         let before = shown(on: machine)
@@ -74,7 +79,7 @@ final class SimulationUsers: Sendable {
             }
             state.ledger.noteAct(
                 before: placesBefore, after: placesAfter, isDeletion: isDeletion, isOfFolder: isOfFolder,
-                machine: machine.name, step: step)
+                machine: machine.name, step: step, knowsFolder: knowsFolder)
             if let gone {
                 let isShare = if case .shareFolder = act { true } else { false }
                 let root = isShare ? machine.shared.name : disk.name

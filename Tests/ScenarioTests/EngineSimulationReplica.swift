@@ -264,7 +264,9 @@ final class EngineReplica: SimulatedReplica {
 
     // MARK: What users wrote
 
-    var isBlind: Bool { !replica.engine.isStateCompared }
+    var hasComparedState: Bool {
+        replica.engine.isStateCompared && (try? replica.engine.foldersToRebuild().isEmpty) == true
+    }
 
     func findContent(_ entry: SimulationLedger.Entry) -> Bool {
         let changes = (try? replica.store.read { db in try db.history(after: 0, limit: .max) }) ?? []

@@ -112,6 +112,7 @@ import Testing
             return Target(name: name, corpus: []) { bytes in
                 try? machine.library.write(path, bytes: bytes)
                 _ = try? RootMarker.read(from: machine.library.files)
+                if let token = RootToken(bytes) { _ = RootToken(token.encoded()) }
             }
         case "container":
             let world = SimulatedWorld(seed: 1)

@@ -524,7 +524,7 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .sync(machine: 4),
             ])
         keep(
-            "a state that was put back while the container is away takes what was deleted since for new, and loses nothing",
+            "a state that was put back while the container is away takes nothing for new that was deleted since",
             seed: 5_000_341,
             [
                 .user(machine: 0, root: .library, .write(folder: 969, name: 726, bytes: 10)),

@@ -15,8 +15,10 @@ import Testing
 
     private let shared = "alice/Summer/"
 
-    @Test(arguments: Since.allCases)
-    func `what a restored state does not know of its own folder is not taken for new`(since: Since) throws {
+    @Test(arguments: Since.allCases, [false, true])
+    func `what a restored state does not know of its own folder is not taken for new`(
+        since: Since, isContainerAway: Bool
+    ) throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
         let library = party.alice.machine.library
@@ -48,10 +50,23 @@ import Testing
         try library.delete("Summer/" + name)
         try #require(try village.settleDeletions())
         try party.bob.restart(store: backup.store, identity: backup.identity)
+        if isContainerAway {
+            party.bob.machine.mount.attach(.missing)
+            let before = party.bob.tree(.shared)
+            try party.bob.machine.shared.write(shared + "mine.jpg", "mine")
+            try party.rounds(of: party.bob, 4)
+            #expect(Set(party.bob.problems.map(\.code)) == ["restoredState", "offline"])
+            #expect(party.bob.tree(.shared) == before.merging([shared + "mine.jpg": "mine"]) { $1 })
+            party.bob.machine.mount.mount()
+        }
         village.replicas = [party.alice, party.bob, party.carol]
         try #require(try village.settleDeletions())
         try village.meet()
         try #require(try village.settleDeletions())
+        if isContainerAway {
+            #expect(party.alice.tree(.library)["Summer/mine.jpg"] == "mine")
+            #expect(party.bob.problems.isEmpty, "\(party.bob.problems)")
+        }
         for (replica, root) in [(party.alice, RootKind.library), (party.bob, .shared), (party.carol, .shared)] {
             let shown = replica.tree(root, sidecars: true).keys.filter { $0.contains("Summer/" + name) }
             #expect(shown.isEmpty, "\(replica.label): \(shown)")

@@ -76,22 +76,27 @@ public struct RootMarker: Hashable, Sendable {
 
     /// Writes the marker, durably; what was there before stays until the new one is whole.
     public func write(to files: some LocalFileSystem) throws(FileError) {
-        do throws(FileError) {
-            try files.makeDirectory(OwnPaths.directory)
-        } catch {
-            guard error.code == .exists else { throw error }
-        }
-        guard let name = FileName("root.json.new") else { return }
-        let aside = OwnPaths.directory.appending(name)
-        do throws(FileError) {
-            try files.removeFile(aside)
-        } catch {
-            guard error.code == .absent else { throw error }
-        }
-        let file = try files.create(aside)
-        try file.write(encoded())
-        _ = try file.finish(mode: 0o644, modifiedNanoseconds: nil, durably: true)
-        try files.rename(aside, to: OwnPaths.rootMarker, mode: .replace)
-        try files.synchronize()
+        try replaceOwnFile(OwnPaths.rootMarker, with: encoded(), in: files)
     }
+}
+
+/// Writes a file of `.shoebox`, durably; what was there before stays until the new one is whole.
+func replaceOwnFile(_ path: RelativePath, with bytes: [UInt8], in files: some LocalFileSystem) throws(FileError) {
+    do throws(FileError) {
+        try files.makeDirectory(OwnPaths.directory)
+    } catch {
+        guard error.code == .exists else { throw error }
+    }
+    guard let last = path.last, let name = FileName(bytes: last.bytes + ".new".utf8) else { return }
+    let aside = OwnPaths.directory.appending(name)
+    do throws(FileError) {
+        try files.removeFile(aside)
+    } catch {
+        guard error.code == .absent else { throw error }
+    }
+    let file = try files.create(aside)
+    try file.write(bytes)
+    _ = try file.finish(mode: 0o644, modifiedNanoseconds: nil, durably: true)
+    try files.rename(aside, to: path, mode: .replace)
+    try files.synchronize()
 }

@@ -4,6 +4,7 @@ public import ShoeboxModel
 enum StaticNames {
     static let shoebox = name(".shoebox")
     static let rootMarker = name("root.json")
+    static let rootToken = name("token.json")
     static let temporary = name("tmp")
     static let trash = name("trash")
     static let tags = name(".tags")
@@ -22,6 +23,8 @@ public enum OwnPaths {
     public static let directory = RelativePath([StaticNames.shoebox])
     /// `.shoebox/root.json`.
     public static let rootMarker = directory.appending(StaticNames.rootMarker)
+    /// `.shoebox/token.json`.
+    public static let rootToken = directory.appending(StaticNames.rootToken)
     /// `.shoebox/tmp`.
     public static let temporary = directory.appending(StaticNames.temporary)
     /// `.shoebox/trash`.
