@@ -158,8 +158,7 @@ private struct MovedSearch {
         guard let name = place.last, let parent = try db.base(at: place.parent, root: root, top: engine.top(root)),
             parent.zone == id.zone
         else { return nil }
-        let (names, parents) = try engine.formerPlaces(of: id, db)
-        return names.contains(name) && parents.contains(parent) ? parent : nil
+        return try engine.wasShown(id, as: name, in: parent, db) ? parent : nil
     }
 
     /// Notes what was found: at the place it has, where it was known there before; else at the one it should have, or, where

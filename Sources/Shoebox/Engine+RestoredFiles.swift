@@ -21,6 +21,7 @@ extension Engine {
     /// Notes what the files of a folder that the state knows are by now.
     func adoptRestored(_ root: RootKind, layout: Layout, known: [RecordID: RelativePath]) throws {
         try rekeyRestored(root)
+        try adoptMovedSince(root)
         let unknown = try adoptRewritten(root)
         try adoptReplaced(root, layout: layout, known: known)
         if try adoptFormer(unknown) { try rekeyRestored(root) }
@@ -112,7 +113,7 @@ extension Engine {
             log("'\(file.path)' is what was there after the backup")
             try store.write { db in
                 // Where the other one is now is looked for like anything else.
-                for known in try [file.row.id, id] + zonesKnown(of: id, db) {
+                for known in try [file.row.id] + namesInZones(of: id, db) {
                     try db.removeBase(known)
                     try db.removeSidecar(known)
                 }
@@ -127,11 +128,6 @@ extension Engine {
         return isAny
     }
 
-    /// A record as it is called in each zone that it was ever in.
-    private func zonesKnown(of id: RecordID, _ db: Database) throws -> [RecordID] {
-        try db.zonesOfMoves(of: id.name).map { RecordID(zone: $0, name: id.name) }
-    }
-
     /// Whether a file is where the state knows it, in whichever zone.
     private func isInPlace(_ name: RecordName, _ root: RootKind, _ db: Database) throws -> Bool {
         try zones.keys.contains { zone in
@@ -141,35 +137,6 @@ extension Engine {
             // What can't be looked at now stands as it is known.
             do { return try files(root).entry(at: path)?.stamp.isSameFile(as: row.stamp) == true } catch { return true }
         }
-    }
-
-    /// Whether a record was ever said to be in a folder under a name, in whichever zone that folder was then.
-    private func wasShown(_ id: RecordID, as name: FileName, in folder: RecordID, _ db: Database) throws -> Bool {
-        let (names, parents) = try formerPlaces(of: id, db)
-        guard names.contains(name) else { return false }
-        if parents.contains(folder) { return true }
-        let placements = try placements(db)
-        return try parents.contains { parent in
-            switch (parent.isZoneRoot, folder.isZoneRoot) {
-            case (false, false): parent.name == folder.name
-            case (true, false): try isSharedFolder(folder, as: parent.zone, placements, db)
-            case (false, true): try isSharedFolder(parent, as: folder.zone, placements, db)
-            case (true, true): false
-            }
-        }
-    }
-
-    /// The names that a record ever had, and the folders that it was ever said to be in.
-    func formerPlaces(of id: RecordID, _ db: Database) throws -> (names: Set<FileName>, parents: Set<RecordID>) {
-        var names: Set<FileName> = []
-        var parents: Set<RecordID> = []
-        for case .set(let fields) in try db.changes(of: id.name, in: id.zone).map(\.action) {
-            if let name = fields[.name]?.fileName { names.insert(name) }
-            guard let value = fields[.parent] else { continue }
-            let folder = value.reference.flatMap { $0 == zones[id.zone]?.row.rootRecord ? nil : $0 }
-            parents.insert(RecordID(zone: id.zone, name: folder ?? .zoneRoot))
-        }
-        return (names, parents)
     }
 
     /// Whether something is known to have been shown at a path.

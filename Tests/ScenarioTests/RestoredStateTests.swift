@@ -99,6 +99,35 @@ import Testing
         #expect(party.bob.tree(.shared)[shared + "a.jpg"] == "another")
     }
 
+    /// What is moved.
+    enum Moved: CaseIterable { case photo, folder }
+
+    @Test(arguments: Moved.allCases, [false, true])
+    func `where something was for a while that a restored state does not know of is no move of its user's`(
+        moved: Moved, comesBack: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let library = party.alice.machine.library
+        let former = moved == .photo ? "Summer/a.jpg" : "Summer/deep"
+        let backup = (store: try party.bob.store.backup(), identity: party.bob.identity)
+        try library.move(former, to: "Summer/between")
+        try #require(try village.settle())
+        let between = party.bob.tree(.shared).keys.filter { $0.hasPrefix(shared + "between") }
+        try #require(between.count == 1)
+        village.replicas = [party.alice, party.carol]
+        try library.move("Summer/between", to: comesBack ? former : "Summer/now")
+        try #require(try village.settle())
+        let tree = party.alice.tree(.library)
+        try party.bob.restart(store: backup.store, identity: backup.identity)
+        village.replicas = [party.alice, party.bob, party.carol]
+        try #require(try village.settle())
+        try village.meet()
+        try #require(try village.settle())
+        #expect(party.alice.tree(.library) == tree)
+        #expect(party.bob.tree(.shared) == party.carol.tree(.shared))
+    }
+
     @Test func `an old value in a sidecar that a restored state does not know is no edit`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
