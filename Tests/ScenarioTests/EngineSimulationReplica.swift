@@ -334,9 +334,13 @@ final class EngineReplica: SimulatedReplica {
     /// Whether all of an own share shows below one folder: there is no photo of it anywhere else.
     private func showsAsFolder(_ zone: ZoneInfo) -> Bool {
         guard let prefix = prefix(of: zone) else { return false }
-        let rows = (try? replica.store.read { db in try db.base(in: zone.id) }) ?? []
+        // One file may show a photo of the share and an equal one beside it that is in none.
+        let rows =
+            (try? replica.store.read { db in
+                try replica.engine.zones.keys.flatMap { try db.base(in: $0) }
+            }) ?? []
         return rows.allSatisfy { row in
-            guard row.kind == .file, row.id.zone == zone.id else { return true }
+            guard row.kind == .file, ([row.id] + row.twins).contains(where: { $0.zone == zone.id }) else { return true }
             let path = try? replica.store.read { db in
                 try db.basePath(of: row.id, top: [replica.engine.top(zone.row.root)])
             }
@@ -346,8 +350,11 @@ final class EngineReplica: SimulatedReplica {
 
     private func isOf(_ zone: ZoneInfo, _ text: String, _ root: RootKind) -> Bool {
         guard let path = RelativePath(text) else { return false }
-        let id = try? replica.store.read { db in try db.base(at: path, root: root, top: replica.engine.top(root)) }
-        return (id ?? nil)?.zone == zone.id
+        let row = try? replica.store.read { db in
+            try db.base(at: path, root: root, top: replica.engine.top(root)).flatMap { try db.base($0) }
+        }
+        guard let row = row ?? nil else { return false }
+        return ([row.id] + row.twins).contains { $0.zone == zone.id }
     }
 
     private func mayWrite(at path: String) -> Bool {
