@@ -284,7 +284,13 @@ extension Engine {
         }
         guard let cursorData = zone.row.headCursor,
             let cursor = HeadCursor(String(decoding: cursorData, as: UTF8.self))
-        else { return true }
+        else {
+            // Without an own head nothing tells that a zone was made in a container that was then put back to a backup.
+            if zone.row.isMine, try offerControls(zone, zoneFolder(zone.id)) > 0 {
+                log("the container lacks '\(zone.control.title)', which was made there; it is offered again")
+            }
+            return true
+        }
         let now = world.uptimeMilliseconds()
         if isIdle, let written = ownHeadsWritten[zone.id], now < written + 600_000 { return true }
         let reading = try zoneFolder(zone.id).readHead(replica, from: cursor)

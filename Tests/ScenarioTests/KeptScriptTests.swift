@@ -549,6 +549,18 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .userDuring(machine: 0, afterCalls: 0, root: .library, .swap(file: 756, with: 256)),
                 .sync(machine: 0),
             ])
+        keep(
+            "a share that was made, and of which nothing was published when the container was put back, is made there again",
+            seed: 9_000_396,
+            [
+                .user(machine: 5, root: .library, .writeDeep(folder: 408, name: 548, bytes: 126)),
+                .user(machine: 5, root: .library, .copy(file: 549, name: 176)),
+                .backUpStorage,
+                .sync(machine: 2),
+                .fault(machine: 5, .call(after: 58, .crashTorn(keeping: 9))),
+                .command(machine: 5, root: .library, .shareSelection(file: 831, and: 847)),
+                .restoreStorage,
+            ])
         return all
     }()
 }
