@@ -65,6 +65,20 @@ extension Engine {
         try clearProblem("controlDamaged", zone: id)
     }
 
+    /// Reads controls of a zone that this state does not know, before anything is published there: if this replica died between
+    /// storing one and naming it in its head, and its state was then put back, nothing else leads to it, and who was removed
+    /// by it would be told more.
+    func lookForUnnamedControls(_ zone: ZoneInfo) throws {
+        guard zone.row.kind == .share, mayWriteControl(zone) else { return }
+        let folder = zoneFolder(zone.id)
+        let known = try store.read { db in try db.keptControls(of: zone.id) }.map { kept in
+            ControlVersion(version: kept.version.sequence, hash: kept.version.hash).description
+        }
+        guard try !folder.controlNames().subtracting(known).isEmpty else { return }
+        try setControlPending(zone.id, true)
+        try readNewerControl(zone.id, folder: folder)
+    }
+
     /// Notes which control the own head names, if it says more than this state knows that it said: a state that was put back
     /// to a backup may not know that control, the next record of the head names an older one, and then nobody would look
     /// for it.

@@ -47,7 +47,8 @@ extension Engine {
         guard try checkOwnHead(zone, isIdle: isIdle) else { return 0 }
         var count = 0
         if zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
-            guard try isIdle || checkOwnChain(id) else { return 0 }
+            // By now more may be known of who may read it.
+            guard try isIdle || checkOwnChain(id), let zone = zones[id], zone.mayAdd(account) else { return 0 }
             count = try buildSegments(zone)
         }
         let outbox = try store.read { db in try db.outbox(of: id) }
@@ -328,6 +329,7 @@ extension Engine {
             try becomeNewReplica(after: zone, because: Self.restored, remedy: Self.restoredRemedy)
             return false
         }
+        try lookForUnnamedControls(zone)
         ownChainsChecked.insert(id)
         return true
     }

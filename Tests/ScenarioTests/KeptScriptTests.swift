@@ -561,6 +561,16 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .command(machine: 5, root: .library, .shareSelection(file: 831, and: 847)),
                 .restoreStorage,
             ])
+        keep(
+            "who was removed just before a state was put back is told nothing, though no head says so yet", seed: 165,
+            [
+                .fault(machine: 2, .backUpState),
+                .fault(machine: 2, .call(after: 53, .failAfter(FileError.Code(rawValue: "inputOutput")))),
+                .sync(machine: 2),
+                .command(machine: 2, root: .library, .revoke(share: 87, account: 595)),
+                .fault(machine: 2, .restoreState),
+                .user(machine: 2, root: .library, .beginWriting(folder: 649, name: 417, bytes: 105)),
+            ])
         return all
     }()
 }
