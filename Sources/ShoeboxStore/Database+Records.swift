@@ -144,9 +144,13 @@ extension Database {
         }
     }
 
-    /// A membership or rating that was taken back is live as a record, and shows nothing.
+    /// A membership or rating that was taken back is live as a record, and shows nothing. Nor does a file whose bytes count
+    /// for nobody, and of which only a name does that somebody else gave it: who has its bytes would show it, and nobody
+    /// else could.
     private func isShown(_ state: RecordState) -> Bool {
-        state.isLive && (state.type != .photoTag || state[.member]?.boolean != false)
+        guard state.isLive else { return false }
+        if state.type.hasContent { return state.content != nil }
+        return state.type != .photoTag || state[.member]?.boolean != false
     }
 
     /// Marks a record as one that the folder may show wrongly.

@@ -571,6 +571,18 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .fault(machine: 2, .restoreState),
                 .user(machine: 2, root: .library, .beginWriting(folder: 649, name: 417, bytes: 105)),
             ])
+        keep(
+            "a photo of which only a name that somebody else gave it counts is shown by nobody", seed: 10_000_622,
+            [
+                .backUpStorage,
+                .user(machine: 3, root: .shared, .copy(file: 935, name: 346)),
+                .user(machine: 3, root: .shared, .swap(file: 572, with: 945)),
+                .sync(machine: 3),
+                .sync(machine: 5),
+                .sync(machine: 5),
+                .restoreStorage,
+                .command(machine: 0, root: .library, .invite(share: 559, account: 294, .readOnly)),
+            ])
         return all
     }()
 }
