@@ -8,8 +8,8 @@ extension Engine {
 
     /// Deletes for good what has been in the trash for long enough, or is too much; looks once an hour.
     ///
-    /// What is overdue goes only if it was found to be so a day ago as well: a clock that is a year ahead for an hour
-    /// deletes nothing.
+    /// What is overdue goes only if it was found to be so for a day of the time that the machine ran: a clock that is a year
+    /// ahead for an hour deletes nothing, nor does one that was years behind and is set right in two steps.
     func tidyTrash() throws {
         let uptime = world.uptimeMilliseconds()
         for root in RootKind.allCases {
@@ -26,23 +26,36 @@ extension Engine {
         let now = world.nowMilliseconds()
         let kept = UInt64(settings.trashDays) &* Self.dayMilliseconds
         let applier = makeApplier(root)
-        let key = "trashOverdue.\(root.rawValue)"
-        let since = try store.read { db in try db.metaNumber(key) }.map { UInt64(bitPattern: $0) }
         let isOverdue =
             try applier.oldestTrashDay().map { now > kept && $0 + Self.dayMilliseconds <= now - kept } ?? false
         var failures: [FileError] = []
-        if !isOverdue {
-            if since != nil { try store.write { db in try db.setMetaText(key, nil) } }
-        } else if let since, since <= now {
-            if now - since >= Self.dayMilliseconds {
-                failures += applier.emptyTrash(olderThanMilliseconds: now - kept)
-                try store.write { db in try db.setMetaText(key, nil) }
-            }
-        } else {
-            try store.write { db in try db.setMetaNumber(key, Int64(bitPattern: now)) }
-        }
+        if try noteOverdue(isOverdue, root) { failures += applier.emptyTrash(olderThanMilliseconds: now - kept) }
         if let limit = settings.trashBytesMax { failures += applier.shrinkTrash(toBytes: limit) }
         for failure in failures.prefix(3) { log("not removed from the trash: \(failure)") }
+    }
+
+    /// Notes whether something in the trash is overdue; whether it was so for a day, of the time that this machine ran.
+    private func noteOverdue(_ isOverdue: Bool, _ root: RootKind) throws -> Bool {
+        let (sinceKey, seenKey) = ("trashOverdueFor.\(root.rawValue)", "trashOverdueSeen.\(root.rawValue)")
+        let (overdueFor, seen) = try store.read { db in (try db.metaNumber(sinceKey), try db.metaNumber(seenKey)) }
+        let uptime = Int64(clamping: world.uptimeMilliseconds())
+        var total: Int64?
+        if isOverdue {
+            total = 0
+            if let overdueFor, let seen {
+                // After a start of the machine, what it ran since then counts.
+                total = overdueFor.addingReportingOverflow(uptime >= seen ? uptime - seen : uptime).partialValue
+            }
+        }
+        let isDue = total.map { $0 >= Int64(Self.dayMilliseconds) } ?? false
+        if isDue { total = nil }
+        guard total != nil || overdueFor != nil else { return isDue }
+        let stored = total
+        try store.write { db in
+            try db.setMetaText(sinceKey, stored.map { "\($0)" })
+            try db.setMetaText(seenKey, stored.map { _ in "\(uptime)" })
+        }
+        return isDue
     }
 
     /// A file in the trash that was asked back and has these bytes, opened.

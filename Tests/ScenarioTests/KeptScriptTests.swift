@@ -583,6 +583,17 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .restoreStorage,
                 .command(machine: 0, root: .library, .invite(share: 559, account: 294, .readOnly)),
             ])
+        keep(
+            "what went to the trash while a clock was years behind is there when that is set right in two steps",
+            seed: 10_000_267,
+            [
+                .user(machine: 2, root: .shared, .caption(file: 175)),
+                .fault(machine: 2, .stepClock(milliseconds: -1_349_175_917_446)),
+                .sync(machine: 2),
+                .fault(machine: 2, .stepClock(milliseconds: 966_021_317_579)),
+                .fault(machine: 2, .kill),
+                .sync(machine: 2),
+            ])
         return all
     }()
 }

@@ -148,6 +148,23 @@ import Testing
         party.expectShown(["a.jpg": "edited by bob", "deep/b.jpg": "bbb"])
     }
 
+    @Test(arguments: [false, true])
+    func `trash of a clock that was years behind stays when that is set right in steps`(restarts: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, world) = (party.alice, party.village.world)
+        alice.machine.clock.step(milliseconds: -Int64(40 * 365 * Self.day))
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "edited by bob")
+        try #require(try party.village.settle())
+        #expect(trash(alice, .library) == ["aaa"])
+        for _ in 0..<4 {
+            alice.machine.clock.step(milliseconds: Int64(10 * 365 * Self.day))
+            world.clock.advance(milliseconds: 2 * 3_600_000)
+            if restarts { try alice.restart() }
+            try party.village.pass(2)
+        }
+        #expect(trash(alice, .library) == ["aaa"])
+    }
+
     @Test func `of too much in the trash the oldest goes`() throws {
         let party = try Party(bob: "readWrite")
         party.alice.engine.settings.trashBytesMax = 8
