@@ -3,15 +3,30 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 extension Engine {
     /// Notes something that needs a person; repeated reports of one thing are one.
     func report(
         _ code: String, path: String? = nil, zone: ZoneID? = nil, _ message: String, _ remedy: String
     ) throws {
         let problem = Problem(code: code, path: path, zone: zone, message: message, remedy: remedy)
+        announce([problem])
+        try store.write { db in try note([problem], db) }
+    }
+
+    /// Notes problems in the transaction of what they come of: once that is stored, nothing finds them again, so that a
+    /// process that dies in between would keep them to itself. `announce` says them, after the transaction.
+    func note(_ problems: [Problem], _ db: Database) throws {
         let now = world.nowMilliseconds()
-        if openProblems.insert(problem.key).inserted { log("\(code): \(message)") }
-        try store.write { db in try db.report(problem, nowMilliseconds: now) }
+        for problem in problems { try db.report(problem, nowMilliseconds: now) }
+    }
+
+    /// Says problems in the log, those that are not known yet.
+    func announce(_ problems: [Problem]) {
+        for problem in problems where openProblems.insert(problem.key).inserted {
+            log("\(problem.code): \(problem.message)")
+        }
     }
 
     /// Takes a problem back, if it was noted.

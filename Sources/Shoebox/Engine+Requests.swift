@@ -379,11 +379,11 @@ extension Engine {
             }
             let problem = try store.write { db in
                 try db.setMetaText(replacedKey(zone.id), nil)
-                return try offerLeave(zone.id, db)
+                let problem = try offerLeave(zone.id, db)
+                try note(problem.map { [$0] } ?? [], db)
+                return problem
             }
-            if let problem {
-                try report(problem.code, path: problem.path, zone: problem.zone, problem.message, problem.remedy)
-            }
+            announce(problem.map { [$0] } ?? [])
             offered.insert(zone.id)
         }
         if !offered.isEmpty { try reloadZones() }

@@ -48,23 +48,26 @@ extension Engine {
             try taker.writer.finish()
             try note(db)
             aftermath = taker.aftermath
+            aftermath.problems += returning.map(Self.shareFolderBack)
+            try self.note(aftermath.problems, db)
             return taker.writer.count
         }
-        for problem in aftermath.problems {
-            try report(problem.code, path: problem.path, zone: problem.zone, problem.message, problem.remedy)
-        }
-        for zone in returning {
-            try report(
-                "shareFolderBack", zone: zone.id,
-                "The folder of your share '\(zone.control.title)' was deleted as a whole; it comes back, as others have it too.",
-                "'shoebox share stop' ends the share. To delete its photos for everybody, delete them in the folder.")
-        }
+        announce(aftermath.problems)
         if aftermath.owesCopies { try makeOwedCopies() }
         for item in aftermath.moved { try followWithSidecar(item.id, from: item.folder, item.name, root: root) }
         if aftermath.hasOrphans { try removeOrphans() }
         for line in aftermath.log { log(line) }
         if count > 0 { log("took \(count) changes (\(author))") }
         return (count, aftermath.unplaced)
+    }
+
+    private static func shareFolderBack(_ zone: ZoneInfo) -> Problem {
+        Problem(
+            code: "shareFolderBack", zone: zone.id,
+            message:
+                "The folder of your share '\(zone.control.title)' was deleted as a whole; it comes back, as others have it too.",
+            remedy:
+                "'shoebox share stop' ends the share. To delete its photos for everybody, delete them in the folder.")
     }
 }
 

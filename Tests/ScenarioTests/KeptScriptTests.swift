@@ -594,6 +594,17 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .fault(machine: 2, .kill),
                 .sync(machine: 2),
             ])
+        // The process dies between the deletion of the share's folder and the question whether to leave.
+        keep(
+            "whoever deleted somebody's share is asked, though the device died just then", seed: 20_000_029,
+            [
+                .user(machine: 2, root: .library, .write(folder: 697, name: 894, bytes: 199)),
+                .sync(machine: 2),
+                .user(machine: 4, root: .shared, .shareFolder(share: 863, .deleteOwner, name: 88)),
+                .sync(machine: 4),
+                .fault(machine: 4, .call(after: 17, .crashAfter)),
+                .sync(machine: 4),
+            ])
         return all
     }()
 }
