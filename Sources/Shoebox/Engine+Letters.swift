@@ -139,12 +139,12 @@ extension Engine {
             guard try store.read({ db in try db.metaText(askedKey(letter.zone)) }) == "\(received.sender)" else {
                 break
             }
-            try store.write { db in try db.setMetaText(askedKey(letter.zone), nil) }
-            try report(
-                "denied", zone: letter.zone,
-                "\(letter.label) did not admit you to "
+            let denied = Problem(
+                code: "denied", zone: letter.zone,
+                message: "\(letter.label) did not admit you to "
                     + (letter.title.isEmpty ? "a share that you asked for." : "'\(letter.title)'."),
-                "Ask \(letter.label), and then again with 'shoebox accept --ask LINK'.")
+                remedy: "Ask \(letter.label), and then again with 'shoebox accept --ask LINK'.")
+            try report(denied) { db in try db.setMetaText(askedKey(letter.zone), nil) }
             row.state = .declined
         case .consent, .refusal: try noteAnswer(letter, from: received)
         }

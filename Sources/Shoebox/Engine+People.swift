@@ -91,7 +91,7 @@ extension Engine {
         let keyringData = try keyring.column
         let control = try store.read { db in try withJoined(raw, zone: zone, db) }
         let couldAdd = may(.addRecord, in: zone)
-        var lost = 0
+        var demotions: [Problem] = []
         try store.write { db in
             guard var row = try db.zone(zone) else { return }
             row.control = try ControlCoder.encode(raw).column
@@ -109,23 +109,29 @@ extension Engine {
             if !affected.isEmpty {
                 log("\(affected.count) records are judged anew under the control \(version.version)")
             }
-            lost = try giveUpWhatCountsNoMore(in: zone, under: control, refused: affected, db)
+            let lost = try giveUpWhatCountsNoMore(in: zone, under: control, refused: affected, db)
             // What this account may do shows in the modes of its files.
             let former = zones[zone]?.control.permission(of: account)
             if former != control.permission(of: account) { try db.markAllDirty(in: zone) }
+            if lost > 0 { demotions = [demotion(in: zone, under: control, lost: lost)] }
+            try note(demotions, db)
         }
         try reloadZones()
         if !couldAdd, may(.addRecord, in: zone) { try lookAtAll(of: zone) }
-        if lost > 0 {
-            try report(
-                "demoted", zone: zone,
-                "In '\(control.title)', \(permissionText(zone)) now, \(lost) changes that were not published count no more.",
-                "Changed photos are copied to 'Private copies of \(control.title)' in your library; the rest stays in 'shoebox history'."
-            )
-        }
+        announce(demotions)
         try giveOwedNotices()
         // Where there is a copy of a photo, that is what its user is told.
         try makeOwedCopies()
+    }
+
+    private func demotion(in zone: ZoneID, under control: Control, lost: Int) -> Problem {
+        Problem(
+            code: "demoted", zone: zone,
+            message:
+                "In '\(control.title)', \(permissionText(under: control)) now, \(lost) changes that were not published count no more.",
+            remedy:
+                "Changed photos are copied to 'Private copies of \(control.title)' in your library; the rest stays in 'shoebox history'."
+        )
     }
 
     /// An account by label, `label#fingerprint`, or fingerprint.

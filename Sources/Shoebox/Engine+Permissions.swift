@@ -28,8 +28,11 @@ extension Engine {
     }
 
     /// What somebody may do, for messages.
-    func permissionText(_ zone: ZoneID) -> String {
-        switch zones[zone]?.control.permission(of: account) {
+    func permissionText(_ zone: ZoneID) -> String { permissionText(under: zones[zone]?.control) }
+
+    /// The same, under a control.
+    func permissionText(under control: Control?) -> String {
+        switch control?.permission(of: account) {
         case .contribute: "in which you may only change what you added"
         default: "which you may only read"
         }

@@ -11,8 +11,16 @@ extension Engine {
         _ code: String, path: String? = nil, zone: ZoneID? = nil, _ message: String, _ remedy: String
     ) throws {
         let problem = Problem(code: code, path: path, zone: zone, message: message, remedy: remedy)
+        try report(problem) { _ in }
+    }
+
+    /// Notes something that needs a person in the transaction of what it comes of.
+    func report(_ problem: Problem, with change: (Database) throws -> Void) throws {
         announce([problem])
-        try store.write { db in try note([problem], db) }
+        try store.write { db in
+            try change(db)
+            try note([problem], db)
+        }
     }
 
     /// Notes problems in the transaction of what they come of: once that is stored, nothing finds them again, so that a

@@ -45,13 +45,14 @@ extension Engine {
 
     /// Keeps the folders as they are until they were compared with the container.
     private func beginComparison() throws {
-        try store.write { db in try db.setMetaText(restoredKey, "1") }
-        try beginRebuild()
-        try report(
-            "restoredState",
-            "The state directory was put back to a backup, and knows less than the watched folders show.",
-            "They are compared with the cloud folder as soon as that can be read; until then nothing in them is taken or changed."
+        let restored = Problem(
+            code: "restoredState",
+            message: "The state directory was put back to a backup, and knows less than the watched folders show.",
+            remedy:
+                "They are compared with the cloud folder as soon as that can be read; until then nothing in them is taken or changed."
         )
+        try report(restored) { db in try db.setMetaText(restoredKey, "1") }
+        try beginRebuild()
     }
 
     // MARK: What the folders say of the state

@@ -220,6 +220,12 @@ extension Engine {
         let isRefused = asked.permitted.count < asked.all.count
         // What does not count is not lost: the file goes to the trash before anything is noted, and another is written.
         if isRefused, try !putAway(entry, beside: row, record: id) { return 0 }
+        let undone = Problem(
+            code: "undone", path: path, zone: id.zone,
+            message:
+                "'\(path)' was edited in '\(zone?.control.title ?? "")', \(permissionText(id.zone)); the sidecar is written again as it was, yours is in the trash.",
+            remedy: "Ask the owner for 'readWrite' to change what the others see of these photos.")
+        let refusals = isRefused ? [undone] : []
         var count = 0
         try store.write { db in
             let permitted = try edits(db).permitted
@@ -236,13 +242,9 @@ extension Engine {
             }
             // What the file says and what the record says may differ now: it is written again if so.
             try db.markDirty(id)
+            try note(refusals, db)
         }
-        if isRefused {
-            try report(
-                "undone", path: path, zone: id.zone,
-                "'\(path)' was edited in '\(zone?.control.title ?? "")', \(permissionText(id.zone)); the sidecar is written again as it was, yours is in the trash.",
-                "Ask the owner for 'readWrite' to change what the others see of these photos.")
-        }
+        announce(refusals)
         if document.fields.rating.map({ !(0...5).contains($0) }) == true {
             try report(
                 "sidecarValue", path: path, "The rating in '\(path)' is not a number from 1 to 5; it is ignored.",
