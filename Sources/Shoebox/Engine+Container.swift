@@ -76,7 +76,7 @@ extension Engine {
                 var keyring = ZoneKeyring()
                 let current = try folder.currentControl(identity: identity, keyring: &keyring)
                 guard current.control.kind == .privateZone else { continue }
-                try beginRebuild()
+                try store.write { db in try beginRebuild(db) }
                 _ = try join(id, fingerprint: nil)
                 return
             } catch let error as CloudError {

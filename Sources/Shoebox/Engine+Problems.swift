@@ -16,6 +16,7 @@ extension Engine {
 
     /// Notes something that needs a person in the transaction of what it comes of.
     func report(_ problem: Problem, with change: (Database) throws -> Void) throws {
+        // First: where the state's disk is full, the log is all there is.
         announce([problem])
         try store.write { db in
             try change(db)
@@ -24,7 +25,7 @@ extension Engine {
     }
 
     /// Notes problems in the transaction of what they come of: once that is stored, nothing finds them again, so that a
-    /// process that dies in between would keep them to itself. `announce` says them, after the transaction.
+    /// process that dies in between would keep them to itself. `announce` says them.
     func note(_ problems: [Problem], _ db: Database) throws {
         let now = world.nowMilliseconds()
         for problem in problems { try db.report(problem, nowMilliseconds: now) }

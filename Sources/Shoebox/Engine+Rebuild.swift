@@ -14,9 +14,8 @@ extension Engine {
     private var rebuildKey: String { "rebuild" }
 
     /// Notes that the folders were not compared yet.
-    func beginRebuild() throws {
-        let text = RootKind.allCases.map { String($0.rawValue) }.joined(separator: ",")
-        try store.write { db in try db.setMetaText(rebuildKey, text) }
+    func beginRebuild(_ db: Database) throws {
+        try db.setMetaText(rebuildKey, RootKind.allCases.map { String($0.rawValue) }.joined(separator: ","))
         rebuilding = nil
     }
 

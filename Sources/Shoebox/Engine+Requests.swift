@@ -377,13 +377,13 @@ extension Engine {
                 if isWhole { try store.write { db in try db.setMetaText(replacedKey(zone.id), nil) } }
                 continue
             }
-            let problem = try store.write { db in
+            let problems = try store.write { db in
                 try db.setMetaText(replacedKey(zone.id), nil)
-                let problem = try offerLeave(zone.id, db)
-                try note(problem.map { [$0] } ?? [], db)
-                return problem
+                let problems = try offerLeave(zone.id, db).map { [$0] } ?? []
+                try note(problems, db)
+                return problems
             }
-            announce(problem.map { [$0] } ?? [])
+            announce(problems)
             offered.insert(zone.id)
         }
         if !offered.isEmpty { try reloadZones() }

@@ -51,8 +51,10 @@ extension Engine {
             remedy:
                 "They are compared with the cloud folder as soon as that can be read; until then nothing in them is taken or changed."
         )
-        try report(restored) { db in try db.setMetaText(restoredKey, "1") }
-        try beginRebuild()
+        try report(restored) { db in
+            try db.setMetaText(restoredKey, "1")
+            try beginRebuild(db)
+        }
     }
 
     // MARK: What the folders say of the state

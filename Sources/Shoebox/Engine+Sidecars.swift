@@ -202,12 +202,19 @@ extension Engine {
         return false
     }
 
+    private func refusedEdit(of path: String, in zone: ZoneID) -> Problem {
+        Problem(
+            code: "undone", path: path, zone: zone,
+            message:
+                "'\(path)' was edited in '\(zones[zone]?.control.title ?? "")', \(permissionText(zone)); the sidecar is written again as it was, yours is in the trash.",
+            remedy: "Ask the owner for 'readWrite' to change what the others see of these photos.")
+    }
+
     private func take(
         _ document: SidecarDocument, entry: DirectoryEntry, of row: BaseRow, path: String, author: String
     ) throws -> Int {
         let id = row.id
         let rev = document.record == id.name ? document.rev : nil
-        let zone = zones[id.zone]
         func edits(_ db: Database) throws -> (all: [SidecarEdit], permitted: [SidecarEdit]) {
             let current = try details(of: id, db).sidecar
             let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields)
@@ -220,12 +227,7 @@ extension Engine {
         let isRefused = asked.permitted.count < asked.all.count
         // What does not count is not lost: the file goes to the trash before anything is noted, and another is written.
         if isRefused, try !putAway(entry, beside: row, record: id) { return 0 }
-        let undone = Problem(
-            code: "undone", path: path, zone: id.zone,
-            message:
-                "'\(path)' was edited in '\(zone?.control.title ?? "")', \(permissionText(id.zone)); the sidecar is written again as it was, yours is in the trash.",
-            remedy: "Ask the owner for 'readWrite' to change what the others see of these photos.")
-        let refusals = isRefused ? [undone] : []
+        let refusals = isRefused ? [refusedEdit(of: path, in: id.zone)] : []
         var count = 0
         try store.write { db in
             let permitted = try edits(db).permitted

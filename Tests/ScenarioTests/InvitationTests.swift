@@ -158,6 +158,34 @@ struct InvitationTests {
         _ = try circle.must(
             circle.alice, .answerRequests(share: "Summer", accounts: ["carol"], permission: nil), code: 10)
     }
+
+    @Test func `who is refused is told so, whenever the process dies`() throws {
+        var (write, hasDied) = (0, true)
+        while hasDied {
+            let village = try Village(labels: ["alice", "bob"], storesMayDie: true)
+            let (alice, bob) = (village.replicas[0], village.replicas[1])
+            try alice.machine.library.write("Summer/a.jpg", "aaa")
+            try #require(try village.settle())
+            let made = alice.request(
+                .shareCreate(paths: [alice.path("Summer")], title: "Summer", publicPermission: "none", isSealed: true))
+            try #require(bob.request(.ask(link: made.values["link"] ?? "")).code == 3)
+            try alice.round()
+            let refused = alice.request(.answerRequests(share: "Summer", accounts: ["bob"], permission: nil))
+            try #require(refused.code == 0)
+            village.world.clock.advance(milliseconds: 10_500)
+            let faults = bob.machine.faults
+            faults.run(before: "write", after: write) { faults.crash() }
+            do { try bob.round() } catch { #expect(faults.isCrashed, "\(error)") }
+            hasDied = faults.isCrashed
+            faults.clear()
+            try bob.restart()
+            village.world.clock.advance(milliseconds: 10_500)
+            try #require(try village.settle())
+            #expect(bob.problems.map(\.code) == ["denied"], "died before write \(write)")
+            write += 1
+        }
+        #expect(write > 3)
+    }
 }
 
 struct PinTests {
