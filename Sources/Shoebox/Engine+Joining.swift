@@ -429,7 +429,9 @@ extension Engine {
     /// Brings back the folder of a share that was deleted as a whole.
     func restoreShare(_ zone: ZoneInfo) throws -> Reply {
         guard zone.row.state == .leaveOffered else {
-            return Reply(lines: ["'\(zone.control.title)' is not waiting to be restored."])
+            return Reply(
+                lines: ["'\(zone.control.title)' is not waiting to be restored."],
+                remedy: "'shoebox status' shows what waits, and what to do about it.")
         }
         try store.write { db in
             for row in try db.base(in: zone.id) { try db.removeBase(row.id) }

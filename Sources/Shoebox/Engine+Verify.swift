@@ -197,7 +197,9 @@ private struct Verifier {
             if !isPushing || heads[own] == nil {
                 note(
                     "headBehind", "zones/\(zone.id)/heads/\(own)", zone: zone.id,
-                    "The own head is at \(behind), not at \(zone.row.last.sequence): the mount was put back.", "",
+                    heads[own] == nil
+                        ? "The own head is not there, or cannot be read."
+                        : "The own head is at \(behind), not at \(zone.row.last.sequence): the mount was put back.", "",
                     mendable: true)
             }
         }
