@@ -48,8 +48,11 @@ extension Engine {
             try adoptExisting(root)
             waiting.remove(root)
             let text = waiting.isEmpty ? nil : waiting.map { String($0.rawValue) }.sorted().joined(separator: ",")
-            try store.write { db in try db.setMetaText(rebuildKey, text) }
-            if waiting.isEmpty { try endRestoredState() }
+            try store.write { db in
+                try db.setMetaText(rebuildKey, text)
+                if waiting.isEmpty { try endRestoredState(db) }
+            }
+            if waiting.isEmpty { try clearProblem("restoredState") }
             rebuilding = waiting
             log("the \(display(.root, root)) folder was compared with what is known")
         }

@@ -5,6 +5,8 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 // A state that was put back to a backup knows less of its own folders than they show. What it does not know there is no
 // edit of its user's; see Documentation/Design/Rebuild.md.
 
@@ -14,10 +16,8 @@ extension Engine {
     /// Whether the folders are compared with a state that was put back, and not with none.
     func isRestoredState() throws -> Bool { try store.read { db in try db.metaText(restoredKey) } != nil }
 
-    func endRestoredState() throws {
-        try store.write { db in try db.setMetaText(restoredKey, nil) }
-        try clearProblem("restoredState")
-    }
+    /// Notes that all folders were compared. The problem is taken back after that is stored, by the next round if need be.
+    func endRestoredState(_ db: Database) throws { try db.setMetaText(restoredKey, nil) }
 
     /// Looks, before the folders are looked at for the first time, whether they, or the own heads, say more than this state
     /// knows. Then the container is read first, and the folders compared with all that it says.
