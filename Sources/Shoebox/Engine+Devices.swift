@@ -32,7 +32,7 @@ extension Engine {
                 "Your files stay as they are. To use this machine again, set it up anew with 'shoebox init --join' and another state directory."
             )
             // What is new in any zone is nothing for this device.
-            try clearProblem("zoneUnreadable")
+            for code in Self.exchangeCodes.sorted() { try clearProblem(code) }
             return false
         }
         if entry.needsNewAgreementKey, entry.devices[identity.device] != nil {

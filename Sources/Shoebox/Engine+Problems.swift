@@ -54,7 +54,7 @@ extension Engine {
     }
 
     /// What is said of the container's files of a zone, for as long as the zone is followed.
-    private static var exchangeCodes: Set<String> {
+    static var exchangeCodes: Set<String> {
         [
             "zoneUnwritable", "zoneUnreadable", "headUnreadable", "headDamaged", "segmentDamaged", "segmentMissing",
             "controlRefused", "controlDamaged", "forked", "cutShort", "snapshotDiffers", "snapshotRefused", "stranger",

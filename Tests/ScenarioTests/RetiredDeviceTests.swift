@@ -82,6 +82,29 @@ struct RetiredDeviceTests {
         #expect(lost.phone.tree(.library)["Private/c.jpg"] == "ccc", "its own copies are not touched")
     }
 
+    @Test func `a retired device says no more of what it could not read before it knew`() throws {
+        let lost = try Lost()
+        // What the private zone says is read, by which it learns that it was retired.
+        let heads = "zones/\(lost.party.zone)/heads/"
+        lost.phone.machine.faults.setRule { operation in
+            operation.part == "mount" && operation.path.hasPrefix(heads) ? .fail(.inputOutput) : nil
+        }
+        for _ in 0..<3 {
+            try lost.phone.round()
+            lost.village.world.clock.advance(milliseconds: 5_500)
+        }
+        try #require(lost.phone.problems.contains { $0.code == "headUnreadable" })
+        try lost.retire(by: lost.party.alice)
+        try lost.meet(without: lost.phone)
+        for _ in 0..<3 {
+            lost.village.world.clock.advance(milliseconds: 5_500)
+            try lost.phone.round()
+        }
+        lost.phone.machine.faults.setRule(nil)
+        try lost.phone.round()
+        #expect(lost.phone.problems.map(\.code) == ["deviceRetired"])
+    }
+
     @Test func `a participant's retired device stops counting in other people's shares too`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
