@@ -225,9 +225,16 @@ extension Engine {
         }
         let asked = try store.read { db in try edits(db) }
         let isRefused = asked.permitted.count < asked.all.count
-        // What does not count is not lost: the file goes to the trash before anything is noted, and another is written.
-        if isRefused, try !putAway(entry, beside: row, record: id) { return 0 }
-        let refusals = isRefused ? [refusedEdit(of: path, in: id.zone)] : []
+        // What does not count is not lost: the file goes to the trash before anything else is noted, and another is
+        // written. It is said before it is done: once the file is gone, nothing finds the edit again.
+        if isRefused {
+            let refusal = refusedEdit(of: path, in: id.zone)
+            try report(refusal) { _ in }
+            guard try putAway(entry, beside: row, record: id) else {
+                try clearProblem(refusal.code, path: path, zone: id.zone)
+                return 0
+            }
+        }
         var count = 0
         try store.write { db in
             let permitted = try edits(db).permitted
@@ -244,9 +251,7 @@ extension Engine {
             }
             // What the file says and what the record says may differ now: it is written again if so.
             try db.markDirty(id)
-            try note(refusals, db)
         }
-        announce(refusals)
         if document.fields.rating.map({ !(0...5).contains($0) }) == true {
             try report(
                 "sidecarValue", path: path, "The rating in '\(path)' is not a number from 1 to 5; it is ignored.",

@@ -137,6 +137,44 @@ import Testing
         party.expectShown(["a.jpg": "edited again", "deep/b.jpg": "bbb"])
     }
 
+    @Test func `who is demoted with changes that were not published is told so, whenever the process dies`() throws {
+        var (write, hasDied) = (0, true)
+        while hasDied {
+            let party = try Party(bob: "readWrite", storesMayDie: true)
+            party.bob.machine.mount.unmount()
+            try party.bob.machine.shared.write("alice/Summer/new.jpg", "new offline")
+            try party.village.pass(3)
+            try #require(
+                party.alice.request(.permission(share: "Summer", account: "bob", permission: "readOnly")).code == 0)
+            party.bob.machine.mount.mount()
+            hasDied = try party.bob.die(beforeWrite: write) { try party.bob.engine.fetchAll() }
+            // Read before anything is published.
+            try party.bob.engine.fetchAll()
+            try #require(try party.village.settle())
+            #expect(party.bob.problems.contains { $0.code == "demoted" }, "died before write \(write)")
+            #expect(party.bob.tree(.library) == ["Private copies of Summer/new.jpg": "new offline"])
+            write += 1
+        }
+        #expect(write > 3)
+    }
+
+    @Test func `whose edit of a sidecar is refused is told so, whenever the process dies`() throws {
+        var (write, hasDied) = (0, true)
+        while hasDied {
+            let party = try Party(bob: "readOnly", storesMayDie: true)
+            let bytes = Array(#"{"format": "shoebox.sidecar/1", "caption": "bob's words"}"#.utf8)
+            try party.bob.machine.shared.write(try #require(RelativePath("alice/Summer/a.jpg.json")), bytes: bytes)
+            hasDied = try party.bob.die(beforeWrite: write) { try party.rounds(of: party.bob, 4) }
+            try #require(try party.village.settle())
+            let trash = party.bob.machine.shared.tree().filter { $0.key.hasPrefix(".shoebox/trash/") }
+            #expect(trash.values.contains(bytes), "died before write \(write): \(trash.keys)")
+            #expect(party.bob.problems.map(\.code) == ["undone"], "died before write \(write)")
+            #expect(party.bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption != "bob's words")
+            write += 1
+        }
+        #expect(write > 3)
+    }
+
     @Test(arguments: ["readOnly", "contribute"])
     func `what was published before one knew of the demotion reaches the own library, and the history`(
         permission: String

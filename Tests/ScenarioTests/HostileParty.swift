@@ -18,8 +18,11 @@ struct Party {
     var zone: ZoneID
     var link: String
 
-    init(bob permission: String, seed: UInt64 = 1, isSealed: Bool = true, others: [String] = []) throws {
-        village = try Village(seed: seed, labels: ["alice", "bob", "carol"] + others)
+    init(
+        bob permission: String, seed: UInt64 = 1, isSealed: Bool = true, others: [String] = [],
+        storesMayDie: Bool = false
+    ) throws {
+        village = try Village(seed: seed, labels: ["alice", "bob", "carol"] + others, storesMayDie: storesMayDie)
         (alice, bob, carol) = (village.replicas[0], village.replicas[1], village.replicas[2])
         try alice.machine.library.write("Summer/a.jpg", "aaa")
         try alice.machine.library.write("Summer/deep/b.jpg", "bbb")

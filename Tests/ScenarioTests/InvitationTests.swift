@@ -173,12 +173,7 @@ struct InvitationTests {
             let refused = alice.request(.answerRequests(share: "Summer", accounts: ["bob"], permission: nil))
             try #require(refused.code == 0)
             village.world.clock.advance(milliseconds: 10_500)
-            let faults = bob.machine.faults
-            faults.run(before: "write", after: write) { faults.crash() }
-            do { try bob.round() } catch { #expect(faults.isCrashed, "\(error)") }
-            hasDied = faults.isCrashed
-            faults.clear()
-            try bob.restart()
+            hasDied = try bob.die(beforeWrite: write) { try bob.round() }
             village.world.clock.advance(milliseconds: 10_500)
             try #require(try village.settle())
             #expect(bob.problems.map(\.code) == ["denied"], "died before write \(write)")

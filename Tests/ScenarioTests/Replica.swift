@@ -67,6 +67,20 @@ final class Replica {
         try restart()
     }
 
+    /// Does something in a process that dies just before one of its transactions, and starts another one.
+    ///
+    /// - Parameter write: how many transactions it still does.
+    /// - Returns: whether it died; otherwise it needed no more transactions than that.
+    func die(beforeWrite write: Int, of act: () throws -> Void) throws -> Bool {
+        let faults = machine.faults
+        faults.run(before: "write", after: write) { faults.crash() }
+        do { try act() } catch { guard faults.isCrashed else { throw error } }
+        let hasDied = faults.isCrashed
+        faults.clear()
+        try restart()
+        return hasDied
+    }
+
     func setUp() throws { try engine.setUp(host: machine.name) }
 
     @discardableResult
