@@ -31,6 +31,10 @@ public protocol SimulatedReplica: AnyObject {
     func backUpState()
     /// Puts the state directory back to the copy, while the process is dead; false without one.
     func restoreState() -> Bool
+    /// Whether the state knows of a file with this content in its folders.
+    func knowsFile(with content: [UInt8]) -> Bool
+    /// Whether something that this state says is still to be published.
+    var hasUnpublished: Bool { get }
     /// Whether this process knows that its state is what the folders show, and was not put back.
     var hasComparedState: Bool { get }
     /// Loses the state directory, while the process is dead; the account is set up anew when it starts.
@@ -50,6 +54,10 @@ extension SimulatedReplica {
     public func backUpState() {}
     /// No backup.
     public func restoreState() -> Bool { false }
+    /// It knows of all.
+    public func knowsFile(with content: [UInt8]) -> Bool { true }
+    /// All is published.
+    public var hasUnpublished: Bool { false }
     /// It knows.
     public var hasComparedState: Bool { true }
     /// Nothing is lost.

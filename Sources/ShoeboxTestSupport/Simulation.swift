@@ -229,7 +229,12 @@ public final class Simulation {
         case .backUpState: replicas[number].backUpState()
         case .restoreState:
             die(number)
-            guard replicas[number].restoreState() else { return }
+            let replica = replicas[number]
+            // Deletions that go with this state: it had not noticed them yet, or had told nobody.
+            let deleted = users.deleted(on: machine.name)
+            let untold = replica.hasUnpublished ? deleted : deleted.filter { replica.knowsFile(with: $0.bytes) }
+            guard replica.restoreState() else { return }
+            users.noteDeletedUnknowing(untold.filter { !replica.knowsFile(with: $0.bytes) })
             restoredReplicas.insert(number)
             users.waiveCommands(of: machine.name, step: stepNumber)
         case .loseState:

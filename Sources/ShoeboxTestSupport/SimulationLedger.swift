@@ -47,7 +47,7 @@ public struct SimulationLedger: Sendable {
         /// the other may be what a change that did not count left behind, and go to the trash.
         public var isOneCopyRemoved = false
         /// Whether a device deleted it whose state was put back and had not been compared yet: such a state may not know that the
-        /// folder ever showed it.
+        /// folder ever showed it. Or its state was put back to before it was there, and had told nobody yet.
         public var wasDeletedUnknowing = false
         /// Whether it went with a whole folder, which may be that of a share: those come back.
         public var wentWithFolder = false
@@ -218,6 +218,11 @@ public struct SimulationLedger: Sendable {
 
     private static func isWordByte(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    /// Notes that no state knows of a deletion.
+    mutating func noteDeletedUnknowing(_ number: Int) {
+        if entries.indices.contains(number) { entries[number].wasDeletedUnknowing = true }
     }
 
     mutating func waive(_ numbers: Set<Int>, step: Int) {

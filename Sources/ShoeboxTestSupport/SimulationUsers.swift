@@ -146,6 +146,18 @@ final class SimulationUsers: Sendable {
         state.withLock { $0.ledger.waiveCommands(of: machine, step: step) }
     }
 
+    /// The contents that were deleted on a machine.
+    func deleted(on machine: String) -> [SimulationLedger.Entry] {
+        state.withLock { state in
+            state.ledger.entries.filter { $0.kind == .content && $0.deletedOn == machine }
+        }
+    }
+
+    /// The state that could tell of deletions is gone, and the one in its place does not know what was deleted.
+    func noteDeletedUnknowing(_ entries: [SimulationLedger.Entry]) {
+        state.withLock { state in entries.forEach { state.ledger.noteDeletedUnknowing($0.number) } }
+    }
+
     /// The last transaction of a machine was taken back.
     func waiveLastCommand(of machine: String, step: Int) {
         state.withLock { $0.ledger.waiveLastCommand(of: machine, step: step) }

@@ -150,6 +150,14 @@ final class EngineReplica: SimulatedReplica {
         return true
     }
 
+    func knowsFile(with content: [UInt8]) -> Bool {
+        let hash = Digest32(bytes: Array(SHA256.hash(data: content)))
+        guard let hash, let files = try? replica.store.read({ db in try db.base(contentHash: hash) }) else { return true }
+        return !files.isEmpty
+    }
+
+    var hasUnpublished: Bool { (try? replica.store.read { db in try db.pendingCount() > 0 }) ?? false }
+
     func loseState() { isStateLost = true }
 
     /// As `init --import --take-over` does: a device of its own, over the folders as they are.
