@@ -152,7 +152,9 @@ final class EngineReplica: SimulatedReplica {
 
     func knowsFile(with content: [UInt8]) -> Bool {
         let hash = Digest32(bytes: Array(SHA256.hash(data: content)))
-        guard let hash, let files = try? replica.store.read({ db in try db.base(contentHash: hash) }) else { return true }
+        guard let hash, let files = try? replica.store.read({ db in try db.base(contentHash: hash) }) else {
+            return true
+        }
         return !files.isEmpty
     }
 
