@@ -145,7 +145,11 @@ extension Engine {
             default:
                 // Only writes can wait: what moves may be what one of them waits for.
                 try putInPlace()
-                try note(operation, applier.apply(operation))
+                if let stale = try becameOther(operation, root: root) {
+                    try note(operation, stale)
+                } else {
+                    try note(operation, applier.apply(operation))
+                }
             }
         }
         try putInPlace()
@@ -177,6 +181,17 @@ extension Engine {
         }
         if !unfollowed.isEmpty { try removeOrphans() }
         return failed
+    }
+
+    /// Says so if a folder stands where a file is to be moved from, or the other way: that is another thing, which its user,
+    /// or somebody else, put there. The scan finds out what became of the one that is known.
+    private func becameOther(_ operation: FileOperation, root: RootKind) throws -> ApplyOutcome? {
+        guard case .move(let id, let path, _) = operation, let row = try store.read({ db in try db.base(id) }),
+            // What can't be seen is told by the operation itself.
+            let entry = try? files(root).entry(at: path), (row.kind == .folder) != (entry.kind == .directory)
+        else { return nil }
+        lookAtObstacle(in: .init(root: root, path: path.parent))
+        return .stale("'\(path)' is another thing by now")
     }
 
     /// Whether the directory at a path is another folder's, which is to go elsewhere and could not: of two folders in one

@@ -66,26 +66,33 @@ extension Engine {
     }
 
     /// Notes of files that stand where another one is known, and are what the container says belongs there, that they were
-    /// put there after the backup. They are no edits of what was there: where that is now is looked for like anything else.
+    /// put there after the backup, and of folders where a file is known, and the other way. They are no edits of what was
+    /// there: where that is now is looked for like anything else.
     private func adoptReplaced(_ root: RootKind, layout: Layout, known: [RecordID: RelativePath]) throws {
         for (id, path) in known.sorted(by: { $0.value < $1.value }) {
-            guard let node = layout.nodes[id], node.kind == .file,
+            guard let node = layout.nodes[id],
                 let former = try store.read({ db in
                     try db.base(at: path, root: root, top: top(root)).flatMap { try db.base($0) }
                 }),
-                former.id != id, former.kind == .file, !former.isParked, !former.twins.contains(id),
+                former.id != id, former.kind == .file || node.kind == .file, !former.isParked, !former.twins.contains(id),
                 // What can't be looked at now stands as it is known.
                 let entry = try? files(root).entry(at: path), !entry.stamp.isSameFile(as: former.stamp),
                 let row = try adoptable(node, at: path, root)
             else { continue }
             try store.write { db in
-                for gone in [former.id, id] {
+                for gone in try shown(in: former, db) + [former.id, id] {
                     try db.removeBase(gone)
                     try db.removeSidecar(gone)
                 }
                 try db.setBase(row)
             }
         }
+    }
+
+    /// All that the state knows in a folder, however deep; nothing in a file.
+    private func shown(in folder: BaseRow, _ db: Database) throws -> [RecordID] {
+        guard folder.kind == .folder else { return [] }
+        return try db.baseChildren(of: folder.id, root: folder.root).flatMap { [$0.id] + (try shown(in: $0, db)) }
     }
 
     /// Notes of files that stand where another one is known, and are one that had this very place for a while, that they

@@ -43,6 +43,25 @@ import Testing
 
     // MARK: Files that take the place of folders
 
+    @Test func `a folder that just took a photo's place is not renamed as that photo`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.alice.machine.library.move("Summer/a.jpg", to: "Summer/z.jpg")
+        try party.rounds(of: party.alice, 3)
+        try party.bob.machine.shared.delete("alice/Summer/a.jpg")
+        try party.bob.machine.shared.write("alice/Summer/a.jpg/inner.jpg", "inner")
+        // What others did is applied before the folder was looked at.
+        _ = try party.bob.engine.round(.directories([:]))
+        #expect(party.bob.tree(.shared)["alice/Summer/a.jpg/inner.jpg"] == "inner")
+        try #require(try party.village.settleDeletions())
+        for (replica, root, top) in [
+            (party.alice, RootKind.library, ""), (party.bob, .shared, "alice/"), (party.carol, .shared, "alice/"),
+        ] {
+            let tree = replica.tree(root)
+            #expect(tree[top + "Summer/a.jpg/inner.jpg"] == "inner", "\(replica.label): \(tree)")
+            #expect(tree[top + "Summer/z.jpg/inner.jpg"] == nil, "\(replica.label): \(tree)")
+        }
+    }
+
     @Test func `an unpublished edit in a share whose folder becomes a file gives way to the content before it`() throws
     {
         let party = try Party(bob: "readWrite")

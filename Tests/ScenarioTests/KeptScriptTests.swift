@@ -33,6 +33,16 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
         func keep(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
             all.append(KeptScript(story, isVillage: isVillage, seed: seed, steps))
         }
+        // A folder took the place of a photo that somebody edited meanwhile, before one's state was put back.
+        keep(
+            "a folder that took a photo's place is not moved as that photo", seed: 31_001_899,
+            [
+                .user(machine: 0, root: .library, .fileToFolder(file: 184)),
+                .user(machine: 1, root: .shared, .overwrite(file: 602, .inPlace, bytes: 81)),
+                .user(machine: 2, root: .library, .write(folder: 322, name: 96, bytes: 68)), .sync(machine: 1),
+                .fault(machine: 1, .backUpState), .sync(machine: 0), .sync(machine: 2), .sync(machine: 0),
+                .sync(machine: 1), .sync(machine: 1), .fault(machine: 1, .restoreState),
+            ])
         // One device moves a photo out of a share, another makes a photo in it and the third deletes that; then it is stopped.
         keep(
             "what was deleted in a share that another device brought home is shown by none", seed: 50_098,

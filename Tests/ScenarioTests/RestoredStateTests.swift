@@ -128,6 +128,43 @@ import Testing
         #expect(party.bob.tree(.shared) == party.carol.tree(.shared))
     }
 
+    /// What became another file or folder, at one place or at two.
+    enum Became: CaseIterable { case rewrittenAndRenamed, folder, file }
+
+    @Test(arguments: Became.allCases)
+    func `what became something else since the backup is known as that, and goes nowhere`(became: Became) throws {
+        let party = try Party(bob: "readWrite")
+        let library = party.alice.machine.library
+        let backup = (store: try party.bob.store.backup(), identity: party.bob.identity)
+        switch became {
+        case .rewrittenAndRenamed:
+            try library.write("Summer/a.jpg", "edited", saving: .replacing)
+            try #require(try party.village.settle())
+            try library.move("Summer/a.jpg", to: "Summer/z.jpg")
+        case .folder:
+            try library.delete("Summer/a.jpg")
+            try library.write("Summer/a.jpg/inner.jpg", "inner")
+        case .file:
+            try library.delete("Summer/deep")
+            try library.write("Summer/deep", "no folder")
+        }
+        try #require(try party.village.settleDeletions())
+        let tree = party.alice.tree(.library)
+        let records = try party.alice.store.read { db in try db.base(in: party.zone) }.map(\.id).sorted()
+        try #require(party.bob.tree(.shared) == party.carol.tree(.shared))
+        try party.bob.restart(store: backup.store, identity: backup.identity)
+        var village = party.village
+        try #require(try village.settleDeletions())
+        try village.meet()
+        try #require(try village.settleDeletions())
+        #expect(party.alice.tree(.library) == tree)
+        #expect(party.bob.tree(.shared) == party.carol.tree(.shared))
+        for replica in [party.alice, party.bob, party.carol] {
+            let shown = try replica.store.read { db in try db.base(in: party.zone) }.map(\.id).sorted()
+            #expect(shown == records, "\(replica.label)")
+        }
+    }
+
     @Test func `an old value in a sidecar that a restored state does not know is no edit`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
