@@ -74,7 +74,8 @@ extension Engine {
                 let former = try store.read({ db in
                     try db.base(at: path, root: root, top: top(root)).flatMap { try db.base($0) }
                 }),
-                former.id != id, former.kind == .file || node.kind == .file, !former.isParked, !former.twins.contains(id),
+                former.id != id, former.kind == .file || node.kind == .file, !former.isParked,
+                !former.twins.contains(id),
                 // What can't be looked at now stands as it is known.
                 let entry = try? files(root).entry(at: path), !entry.stamp.isSameFile(as: former.stamp),
                 let row = try adoptable(node, at: path, root)
