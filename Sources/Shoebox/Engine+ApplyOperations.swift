@@ -186,7 +186,7 @@ extension Engine {
     /// Says so if a folder stands where a file is to be moved from, or the other way: that is another thing, which its user,
     /// or somebody else, put there. The scan finds out what became of the one that is known.
     private func becameOther(_ operation: FileOperation, root: RootKind) throws -> ApplyOutcome? {
-        guard case .move(let id, let path, _) = operation, let row = try store.read({ db in try db.base(id) }),
+        guard let (id, path) = operation.source, let row = try store.read({ db in try db.base(id) }),
             // What can't be seen is told by the operation itself.
             let entry = try? files(root).entry(at: path), (row.kind == .folder) != (entry.kind == .directory)
         else { return nil }
@@ -382,6 +382,14 @@ extension FileOperation {
         case .makeDirectory(let id, _), .move(let id, _, _), .park(let id, _), .unpark(let id, _),
             .write(let id, _, _, _), .remove(let id, _, _), .removeDirectory(let id, _):
             id
+        }
+    }
+
+    /// What it moves away from where, of what the user sees.
+    fileprivate var source: (id: RecordID, path: RelativePath)? {
+        switch self {
+        case .move(let id, let path, _), .park(let id, let path): (id, path)
+        case .makeDirectory, .unpark, .write, .remove, .removeDirectory: nil
         }
     }
 

@@ -43,22 +43,30 @@ import Testing
 
     // MARK: Files that take the place of folders
 
-    @Test func `a folder that just took a photo's place is not renamed as that photo`() throws {
+    /// Where a photo is moved to, changing places with what is there, and which of the two places a folder takes.
+    @Test(arguments: [("Summer/z.jpg", true), ("Summer/deep/b.jpg", true), ("Summer/deep/b.jpg", false)])
+    func `a folder that just took a photo's place is not moved as that photo`(place: String, isFirst: Bool) throws {
         let party = try Party(bob: "readWrite")
-        try party.alice.machine.library.move("Summer/a.jpg", to: "Summer/z.jpg")
+        let first = "Summer/a.jpg"
+        let isSwap = place == "Summer/deep/b.jpg"
+        try party.alice.machine.library.move(
+            try #require(RelativePath(first)), to: try #require(RelativePath(place)),
+            mode: isSwap ? .exchange : .failIfExists)
         try party.rounds(of: party.alice, 3)
-        try party.bob.machine.shared.delete("alice/Summer/a.jpg")
-        try party.bob.machine.shared.write("alice/Summer/a.jpg/inner.jpg", "inner")
+        let (taken, other) = isFirst ? (first, place) : (place, first)
+        try party.bob.machine.shared.delete("alice/" + taken)
+        try party.bob.machine.shared.write("alice/\(taken)/inner.jpg", "inner")
         // What others did is applied before the folder was looked at.
         _ = try party.bob.engine.round(.directories([:]))
-        #expect(party.bob.tree(.shared)["alice/Summer/a.jpg/inner.jpg"] == "inner")
+        #expect(party.bob.tree(.shared)["alice/\(taken)/inner.jpg"] == "inner")
         try #require(try party.village.settleDeletions())
         for (replica, root, top) in [
             (party.alice, RootKind.library, ""), (party.bob, .shared, "alice/"), (party.carol, .shared, "alice/"),
         ] {
             let tree = replica.tree(root)
-            #expect(tree[top + "Summer/a.jpg/inner.jpg"] == "inner", "\(replica.label): \(tree)")
-            #expect(tree[top + "Summer/z.jpg/inner.jpg"] == nil, "\(replica.label): \(tree)")
+            #expect(tree["\(top)\(taken)/inner.jpg"] == "inner", "\(replica.label): \(tree)")
+            #expect(tree["\(top)\(other)/inner.jpg"] == nil, "\(replica.label): \(tree)")
+            #expect(!isSwap || tree.values.contains(isFirst ? "bbb" : "aaa"), "\(replica.label): \(tree)")
         }
     }
 
