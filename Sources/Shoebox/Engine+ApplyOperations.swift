@@ -183,12 +183,12 @@ extension Engine {
         return failed
     }
 
-    /// Says so if a folder stands where a file is to be moved from, or the other way: that is another thing, which its user,
+    /// Says so if a folder, or a link, stands where a file is to be moved from, or the other way: that is another thing, which its user,
     /// or somebody else, put there. The scan finds out what became of the one that is known.
     private func becameOther(_ operation: FileOperation, root: RootKind) throws -> ApplyOutcome? {
         guard let (id, path) = operation.source, let row = try store.read({ db in try db.base(id) }),
             // What can't be seen is told by the operation itself.
-            let entry = try? files(root).entry(at: path), (row.kind == .folder) != (entry.kind == .directory)
+            let entry = try? files(root).entry(at: path), entry.kind != (row.kind == .folder ? .directory : .file)
         else { return nil }
         lookAtObstacle(in: .init(root: root, path: path.parent))
         return .stale("'\(path)' is another thing by now")
