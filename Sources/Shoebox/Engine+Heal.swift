@@ -39,7 +39,9 @@ extension Engine {
         }
         zones[zone.id]?.row.isHeadDirty = true
         lastOffered[zone.id] = world.uptimeMilliseconds()
-        if zone.row.kind == .privateZone { try offerStopped(checksBytes: checksBytes) }
+        guard zone.row.kind == .privateZone else { return }
+        try offerStopped(checksBytes: checksBytes)
+        try sayLeftAgain()
     }
 
     /// Publishes the ends of own shares that the container lacks: for others, and for own devices that had not heard of

@@ -82,6 +82,21 @@ extension Engine {
         try db.setMetaText(returningKey(zone.id), nil)
     }
 
+    /// Notes that what was said of leaves is said once more, as the container may have lost it: an owner that never read it
+    /// would wait for what this account published, and for what it acknowledges, instead of speaking for it.
+    func sayLeftAgain() throws {
+        let placed = try store.read { db in try placements(db) }.zones
+        for zone in zones.values.sorted(by: ZoneInfo.comesBefore)
+        where zone.row.state == .left && placed[zone.id] == nil
+            && zone.control.participants[account]?.takesPart == true
+        {
+            try store.write { db in
+                guard try db.metaText(returningKey(zone.id)) == nil else { return }
+                try noteLeave(of: zone, db)
+            }
+        }
+    }
+
     /// Asks to be let in again to a share that this account left, if it did; what was left meanwhile is said no more.
     func askToReturn(to id: ZoneID) throws -> ZoneInfo? {
         guard let zone = zones[id], zone.row.state == .left,

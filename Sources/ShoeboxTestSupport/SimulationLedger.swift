@@ -46,6 +46,8 @@ public struct SimulationLedger: Sendable {
         /// Whether a user removed one of several copies of it on a machine. Which of them was the one to stay, nobody asked:
         /// the other may be what a change that did not count left behind, and go to the trash.
         public var isOneCopyRemoved = false
+        /// Whether it is a caption in a sidecar, and its user has given another one to the photo by a command since.
+        public var isOverwrittenByCommand = false
         /// Whether a device deleted it whose state was put back and had not been compared yet: such a state may not know that the
         /// folder ever showed it. Or its state was put back to before it was there, and had told nobody yet.
         public var wasDeletedUnknowing = false
@@ -96,6 +98,11 @@ public struct SimulationLedger: Sendable {
                     && ($0.photo == photo || $0.photo == nil || photo == nil)
             }
             waive(Set(replaced.map(\.number)), step: step)
+            for index in entries.indices where entries[index].kind == .caption && !entries[index].isByCommand {
+                let entry = entries[index]
+                guard entry.machine == machine, entry.root == root, "\(entry.path)" == "\(path).json" else { continue }
+                entries[index].isOverwrittenByCommand = true
+            }
         }
         add(kind, bytes, machine: machine, root: root, path: path, step: step, now: now)
         entries[entries.count - 1].isByCommand = true
@@ -154,9 +161,11 @@ public struct SimulationLedger: Sendable {
         }
     }
 
-    /// What was given by commands on a machine may go with its state directory.
+    /// What was given by commands on a machine may go with its state directory, and what they have taken the place of, which
+    /// only its history had.
     mutating func waiveCommands(of machine: String, step: Int) {
-        waive(Set(entries.filter { $0.isByCommand && $0.machine == machine }.map(\.number)), step: step)
+        let gone = entries.filter { ($0.isByCommand || $0.isOverwrittenByCommand) && $0.machine == machine }
+        waive(Set(gone.map(\.number)), step: step)
     }
 
     /// What was given by the last command of a machine may have been taken back by its user.

@@ -33,6 +33,16 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
         func keep(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
             all.append(KeptScript(story, isVillage: isVillage, seed: seed, steps))
         }
+        // What somebody published before leaving is lost with the leave: the owner speaks for who has left.
+        keep(
+            "a leave that the container lost is said again, and what was published before it shown by all",
+            seed: 33_000_738,
+            [
+                .user(machine: 1, root: .shared, .write(folder: 964, name: 931, bytes: 38)), .backUpStorage,
+                .sync(machine: 1), .sync(machine: 0),
+                .command(machine: 1, root: .library, .leave(share: 77, keepsCopy: false)), .sync(machine: 1),
+                .restoreStorage,
+            ])
         // A folder took the place of a photo that somebody edited meanwhile, before one's state was put back.
         keep(
             "a folder that took a photo's place is not moved as that photo", seed: 31_001_899,
