@@ -66,8 +66,6 @@ public final class Simulation {
     var leavers: Set<String> = []
     private(set) var storageWasRestored = false
     private(set) var stateWasLost = false
-    /// Replicas whose state was put back, until they know.
-    private var restoredReplicas: Set<Int> = []
     private(set) var markersCopied: Set<String> = []
     private(set) var foreignStorages: [(machine: String, SimulatedMountStorage, before: [String: [UInt8]])] = []
 
@@ -137,15 +135,13 @@ public final class Simulation {
         fateStruck = fateStruck || step.isFate
         switch step {
         case .user(let number, let root, let act):
-            let knows = !restoredReplicas.contains(index(number))
-            users.perform(act, on: machine(number), root, step: stepNumber, knowsFolder: knows)
+            users.perform(act, on: machine(number), root, step: stepNumber)
         case .userDuring(let number, let calls, let root, let act):
             let machine = machine(number)
             let users = users
             let step = stepNumber
-            let knows = !restoredReplicas.contains(index(number))
             machine.faults.run(at: machine.faults.operationCount + calls) {
-                users.perform(act, on: machine, root, step: step, knowsFolder: knows)
+                users.perform(act, on: machine, root, step: step)
             }
         case .fault(let number, let fault): strike(index(number), fault)
         case .sync(let number):
@@ -235,7 +231,7 @@ public final class Simulation {
             let untold = replica.hasUnpublished ? deleted : deleted.filter { replica.knowsFile(with: $0.bytes) }
             guard replica.restoreState() else { return }
             users.noteDeletedUnknowing(untold.filter { !replica.knowsFile(with: $0.bytes) })
-            restoredReplicas.insert(number)
+            users.noteCompared(false, on: machine.name)
             users.waiveCommands(of: machine.name, step: stepNumber)
         case .loseState:
             die(number)
@@ -296,7 +292,8 @@ public final class Simulation {
     }
 
     func noteComparison(of number: Int) {
-        if restoredReplicas.contains(number), replicas[number].hasComparedState { restoredReplicas.remove(number) }
+        let name = machine(number).name
+        if users.isUncompared(name), replicas[number].hasComparedState { users.noteCompared(true, on: name) }
     }
 
     /// The replicas that are at work: of one, another one's round may come in the middle.

@@ -8,6 +8,8 @@ final class SimulationUsers: Sendable {
         var random: SeededGenerator
         var words = 0
         var retitled: Set<String> = []
+        /// The machines whose state was put back and not compared yet.
+        var uncompared: Set<String> = []
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
     }
 
@@ -22,13 +24,20 @@ final class SimulationUsers: Sendable {
 
     func noteRetitled(_ title: String) { state.withLock { _ = $0.retitled.insert(title) } }
 
+    /// Whether a machine's state was put back and not compared yet.
+    func isUncompared(_ machine: String) -> Bool { state.withLock { $0.uncompared.contains(machine) } }
+
+    /// Notes that a machine's state was put back, or was compared since.
+    func noteCompared(_ isCompared: Bool, on machine: String) {
+        state.withLock { state in
+            if isCompared { state.uncompared.remove(machine) } else { state.uncompared.insert(machine) }
+        }
+    }
+
     /// Carries out one act. An act that the file system refuses (no room, a folder where a file should go) is left
     /// undone, as users must.
-    ///
-    /// - Parameter knowsFolder: whether the machine's state is not one that was put back and not compared yet.
     func perform(
-        _ act: SimulationStep.Act, on machine: SimulatedMachine, _ root: SimulationStep.Root, step: Int,
-        knowsFolder: Bool = true
+        _ act: SimulationStep.Act, on machine: SimulatedMachine, _ root: SimulationStep.Root, step: Int
     ) {
         let disk = root == .library ? machine.library : machine.shared
         guard disk.isMounted else { return }
@@ -79,7 +88,8 @@ final class SimulationUsers: Sendable {
             }
             state.ledger.noteAct(
                 before: placesBefore, after: placesAfter, isDeletion: isDeletion, isOfFolder: isOfFolder,
-                machine: machine.name, step: step, knowsFolder: knowsFolder)
+                machine: machine.name, step: step,
+                knowsFolder: !state.uncompared.contains(machine.name))
             if let gone {
                 let isShare = if case .shareFolder = act { true } else { false }
                 let root = isShare ? machine.shared.name : disk.name
