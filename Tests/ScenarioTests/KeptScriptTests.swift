@@ -43,6 +43,13 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .command(machine: 1, root: .library, .leave(share: 77, keepsCopy: false)), .sync(machine: 1),
                 .restoreStorage,
             ])
+        // The tag had been read when its control came, which says that it does not count.
+        keep(
+            "a tag that counts for nobody any more is gone from the photo's sidecar", seed: 34_000_480,
+            [
+                .backUpStorage, .user(machine: 1, root: .shared, .tag(file: 883)),
+                .command(machine: 4, root: .library, .permit(share: 435, account: 270, .readOnly)), .restoreStorage,
+            ])
         // A folder took the place of a photo that somebody edited meanwhile, before one's state was put back.
         keep(
             "a folder that took a photo's place is not moved as that photo", seed: 31_001_899,
