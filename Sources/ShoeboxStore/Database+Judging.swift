@@ -206,21 +206,7 @@ extension Database {
         }
         for record in affected { try refresh(record, in: zone, after: nil) }
         try rewindTags(to: affected, in: zone)
-        let all = affected.union(try judgeOwn(rescoped, in: zone))
-        for record in all { try markPhotosDirty(of: record, in: zone) }
-        return all
-    }
-
-    /// Has the photos shown anew that a tag, a rating or a comment is about: one that counts for nobody has no state any more
-    /// that could tell which photo that was.
-    private func markPhotosDirty(of record: RecordName, in zone: ZoneID) throws {
-        let rows = try Row.fetchAll(
-            cachedStatement(sql: "SELECT * FROM change WHERE zone = ? AND record = ?"),
-            arguments: [zone.data, record.data])
-        for stored in try rows.map(StoredChange.init) {
-            guard case .set(let fields) = stored.change.action, let photo = fields[.photo]?.reference else { continue }
-            try markDirty(RecordID(zone: zone, name: photo))
-        }
+        return affected.union(try judgeOwn(rescoped, in: zone))
     }
 
     /// Has the reader of tags read the changes of some records again, because they count differently now.

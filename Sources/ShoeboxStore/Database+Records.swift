@@ -77,7 +77,7 @@ extension Database {
     /// join, rating, comment or placement the record it speaks of.
     func refresh(_ record: RecordName, in zone: ZoneID, after change: Change?) throws {
         let existing = try Row.fetchOne(
-            cachedStatement(sql: "SELECT photo FROM record WHERE zone = ? AND record = ?"),
+            cachedStatement(sql: "SELECT type, photo FROM record WHERE zone = ? AND record = ?"),
             arguments: [zone.data, record.data])
         let state: RecordState?
         if let change, existing == nil, change.context.isEmpty {
@@ -88,6 +88,16 @@ extension Database {
         guard let state else {
             try cachedStatement(sql: "UPDATE record SET live = 0, dirty = 1 WHERE zone = ? AND record = ?").execute(
                 arguments: [zone.data, record.data])
+            // Nothing of it counts any more, so that only the row can tell what it spoke of.
+            switch existing.flatMap({ RecordType(rawValue: $0["type"] as String) }) {
+            case .photoTag, .rating, .comment:
+                if let photo = existing.flatMap({ RecordName(bytes: $0.bytes("photo")) }) {
+                    try markDirty(RecordID(zone: zone, name: photo))
+                }
+            case .tag: try markPhotosDirty(ofTag: RecordID(zone: zone, name: record))
+            case .placement: try markLayoutDirty()
+            default: break
+            }
             return
         }
         try write(state, zone: zone)
