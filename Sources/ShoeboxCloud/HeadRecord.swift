@@ -126,6 +126,8 @@ enum HeadFormat {
     struct Found: Equatable {
         var payload: [UInt8]
         var signature: [UInt8]
+        /// Where it lies, padding included.
+        var range: Range<Int>
     }
 
     static func signedBytes(_ payload: [UInt8]) -> [UInt8] { Array("shoebox.head/1\n".utf8) + payload }
@@ -147,30 +149,25 @@ enum HeadFormat {
         [UInt8](repeating: 0, count: Int((block - count % block) % block))
     }
 
-    /// The whole records in bytes that begin at a multiple of 512, and how many bytes are done with.
+    /// The records in bytes that begin at a multiple of 512, by where they begin. `skipped` counts blocks between them that
+    /// are neither zeros nor part of one: torn, or damaged.
     ///
-    /// A record that is cut off at the end is not done with: perhaps the rest is still coming. If another one follows
-    /// it, it was torn, and is passed over. `skipped` counts blocks that are neither zeros nor part of a record.
-    static func scan(_ bytes: [UInt8]) -> (records: [Found], done: Int, skipped: Int) {
+    /// The checksum is over the payload alone: of a record torn in its signature the next one, which begins in the next
+    /// block, takes the rest, so every block is looked at, also within a record. Only a signature tells which is one.
+    static func scan(_ bytes: [UInt8]) -> (records: [Found], skipped: Int) {
         let step = Int(block)
         var records: [Found] = []
-        var (offset, done, skipped) = (0, 0, 0)
-        var pendingSkips = 0
-        while offset < bytes.count {
-            guard let (found, end) = record(in: bytes, at: offset) else {
-                // Neither zeros nor a whole record: torn, damaged, or not all there yet.
-                if bytes[offset..<min(offset + step, bytes.count)].contains(where: { $0 != 0 }) { pendingSkips += 1 }
-                offset += step
-                continue
+        var (skipped, pendingSkips, end) = (0, 0, 0)
+        for offset in stride(from: 0, to: bytes.count, by: step) {
+            if let found = record(in: bytes, at: offset) {
+                records.append(found)
+                skipped += pendingSkips
+                (pendingSkips, end) = (0, max(end, found.range.upperBound))
+            } else if offset >= end, bytes[offset..<min(offset + step, bytes.count)].contains(where: { $0 != 0 }) {
+                pendingSkips += 1
             }
-            records.append(found)
-            skipped += pendingSkips
-            pendingSkips = 0
-            offset = end
-            done = end
         }
-        if pendingSkips == 0 { done = bytes.count / step * step }
-        return (records, done, skipped)
+        return (records, skipped)
     }
 
     /// The records by falling serial, of equal ones the later first: one that an intruder copied to the end of the file
@@ -182,7 +179,7 @@ enum HeadFormat {
         .sorted { ($0.serial, $0.index) > ($1.serial, $1.index) }.map(\.found)
     }
 
-    private static func record(in bytes: [UInt8], at offset: Int) -> (Found, end: Int)? {
+    private static func record(in bytes: [UInt8], at offset: Int) -> Found? {
         let step = Int(block)
         guard offset + 16 <= bytes.count, bytes[offset..<offset + 8].elementsEqual(magic) else { return nil }
         let count = bytes[offset + 8..<offset + 12].reduce(0) { $0 << 8 | Int($1) }
@@ -192,7 +189,7 @@ enum HeadFormat {
         let payload = Array(bytes[offset + 16..<offset + 16 + count])
         guard bytes[offset + 12..<offset + 16].elementsEqual(sha256(payload).bytes.prefix(4)) else { return nil }
         let signature = Array(bytes[offset + 16 + count..<offset + 16 + count + 64])
-        return (Found(payload: payload, signature: signature), offset + total)
+        return Found(payload: payload, signature: signature, range: offset..<offset + total)
     }
 }
 

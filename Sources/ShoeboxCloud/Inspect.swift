@@ -32,7 +32,7 @@ public func inspect(_ bytes: [UInt8], keyring: ZoneKeyring? = nil) throws(CloudE
         return try document("segment", file, header, body: body)
     }
     if bytes.starts(with: HeadFormat.magic) {
-        let (records, _, skipped) = HeadFormat.scan(bytes)
+        let (records, skipped) = HeadFormat.scan(bytes)
         var texts: [String] = []
         for record in records { texts.append(try json(try parse(WireHead.self, record.payload, "head"))) }
         return

@@ -51,20 +51,22 @@ extension ZoneFolder {
                 return reading
             }
             guard let bytes = read, !bytes.isEmpty else { return reading }
-            let (records, done, skipped) = HeadFormat.scan(bytes)
+            let (records, skipped) = HeadFormat.scan(bytes)
             if skipped > 0 {
                 reading.problems.append(
                     .damaged("\(skipped) blocks of a head are no record: torn, or edited.", path: path.description))
             }
             var nextFile: UInt64 = 0
             var best: HeadRecord?
-            for found in HeadFormat.newestFirst(records) {
+            // Up to where the last record ends that holds: what lies behind it may be one that is still coming.
+            var done = 0
+            for found in HeadFormat.newestFirst(records) where best == nil || found.range.upperBound > done {
                 do {
                     let (record, next) = try HeadRecord.decode(found, zone: zone, replica: replica)
+                    done = max(done, found.range.upperBound)
                     guard record.serial > max(best?.serial ?? 0, reading.cursor.serial) else { continue }
                     try checkDevice(record.device, of: record.account, path: path)
                     (best, nextFile) = (record, next)
-                    break
                 } catch {
                     guard error.code == .damaged || error.code == .notYet else { throw error }
                     reading.problems.append(error.at(path))

@@ -160,7 +160,7 @@ import Testing
             return Target(name: name, corpus: log) { open($0, zone, replica) }
         case "head":
             return Target(name: name, corpus: files("/heads/")) { bytes in
-                let (records, _, _) = HeadFormat.scan(bytes)
+                let (records, _) = HeadFormat.scan(bytes)
                 for record in HeadFormat.newestFirst(records) {
                     _ = try? HeadRecord.decode(record, zone: zone, replica: replica)
                 }

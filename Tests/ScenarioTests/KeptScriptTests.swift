@@ -33,6 +33,17 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
         func keep(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
             all.append(KeptScript(story, isVillage: isVillage, seed: seed, steps))
         }
+        // Of the record's payload all was written, of its signature a part: the next record begins where that would end.
+        keep(
+            "what is published after a head's record was torn in its signature is read", seed: 33_000_066,
+            [
+                .command(machine: 1, root: .library, .leave(share: 352, keepsCopy: true)), .sync(machine: 1),
+                .user(machine: 2, root: .library, .write(folder: 701, name: 656, bytes: 138)),
+                .command(machine: 3, root: .shared, .caption(file: 424)), .sync(machine: 3), .sync(machine: 2),
+                .storageRoom(bytes: 1_450),
+                .command(machine: 0, root: .shared, .invite(share: 775, account: 693, .admin)),
+                .user(machine: 0, root: .library, .deleteMany(keeping: 1)), .sync(machine: 0), .sync(machine: 0),
+            ])
         // What somebody published before leaving is lost with the leave: the owner speaks for who has left.
         keep(
             "a leave that the container lost is said again, and what was published before it shown by all",

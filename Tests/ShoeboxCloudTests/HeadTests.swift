@@ -66,6 +66,55 @@ struct HeadTests {
         }
     }
 
+    /// A record as long as that its signature lies in two blocks: its payload is whole while the signature is not.
+    private func appendLong(_ number: UInt64, _ cursor: HeadCursor) throws -> HeadCursor {
+        let vector = [cast.bob.replica: Position(sequence: 1 << 40, hash: Digest32(high: 3, low: 3))]
+        var content = content(number, vector: vector)
+        content.wanted = [cast.bob.replica, cast.mallory.replica].map(HeadContent.wantedChain)
+        content.statement = content.last
+        content.snapshot = content.last
+        content.floor = number
+        return try cast.folder.appendHead(content, identity: cast.ann, cursor: cursor).cursor
+    }
+
+    @Test func `an append torn in its signature does not hide the one behind it`() throws {
+        let cursor = try append(1...1)
+        let start = Int(cursor.offset)
+        _ = try appendLong(2, cursor)
+        let long = try #require(cast.mount[path])
+        let used = try #require(long.lastIndex { $0 != 0 }) + 1 - start
+        try #require(used % 512 < 64, "the signature ends in a block of its own: \(used)")
+        for cut in start + used - 64..<start + used {
+            cast.mount[path] = Array(long.prefix(cut))
+            let torn = try read()
+            let appended = try appendLong(3, cursor)
+            let whole = try #require(cast.mount[path])
+            #expect(try read(torn.cursor).newest?.last.sequence == 3, "cut at \(cut)")
+            #expect(try read() == HeadReading(newest: read().newest, cursor: appended, problems: read().problems))
+            #expect(try read().newest?.last.sequence == 3, "cut at \(cut)")
+            // A reader that comes while it is being appended.
+            for seen in stride(from: cut, to: whole.count, by: 31) {
+                cast.mount[path] = Array(whole.prefix(seen))
+                let early = try read(torn.cursor)
+                cast.mount[path] = whole
+                #expect(try (early.newest ?? read(early.cursor).newest)?.last.sequence == 3, "cut at \(cut), \(seen)")
+            }
+        }
+    }
+
+    @Test func `a record whose end is seen as zeros at first is seen when it has come`() throws {
+        let cursor = try append(1...1)
+        let reader = try read().cursor
+        _ = try appendLong(2, cursor)
+        let whole = try #require(cast.mount[path])
+        for end in Int(cursor.offset)..<whole.count {
+            cast.mount[path] = whole.prefix(end) + [UInt8](repeating: 0, count: whole.count - end)
+            let early = try read(reader)
+            cast.mount[path] = whole
+            #expect(try (early.newest ?? read(early.cursor).newest)?.last.sequence == 2, "zeros from \(end) on")
+        }
+    }
+
     @Test func `a record half seen is seen when the rest has come`() throws {
         let cursor = try append(1...1)
         let reader = try read().cursor
