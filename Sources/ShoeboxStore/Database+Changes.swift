@@ -73,6 +73,7 @@ extension Database {
             scope = .nothing
         }
         if standing == .accepted, scope == .own { (standing, needed) = Self.judgement(ofOwn: change) }
+        if sequence > 0, standing.counts { try forgetRepeated(change, in: zone) }
         let statement = try cachedStatement(
             sql: """
                 INSERT INTO change (zone, record, replica, counter, account, sender, sequence, state, token, payload,
@@ -306,9 +307,9 @@ extension Database {
 
 extension Database {
     /// Gives up edits of a record's bytes that were not published and whose bytes are gone: they stay in the history, and
-    /// the bytes before them count again. The first bytes of a record stay.
+    /// the bytes before them count again. The first bytes of a record stay while others have no other ones of it.
     ///
-    /// - Parameter hash: which bytes are gone; nil for all that were not published.
+    /// - Parameter hash: which bytes are gone; nil for all edits that were not published.
     public func refuseUnpublishedContent(of id: RecordID, hash: Digest32? = nil) throws {
         func content(_ change: Change) -> (asset: AssetReference, isAlone: Bool)? {
             guard case .set(let fields) = change.action, let asset = fields[.content]?.asset else { return nil }
@@ -322,11 +323,19 @@ extension Database {
             arguments: [id.zone.data, id.name.data])
         var isChanged = false
         for stored in try rows.map(StoredChange.init) {
-            guard let found = content(stored.change), found.isAlone, found.asset.location == nil,
-                hash == nil || found.asset.contentHash == hash
+            guard let found = content(stored.change), found.asset.location == nil,
+                found.isAlone ? hash == nil || found.asset.contentHash == hash : found.asset.contentHash == hash
             else { continue }
-            try cachedStatement(sql: "UPDATE change SET state = 2 WHERE id = ?").execute(arguments: [stored.id])
             isChanged = true
+            guard found.isAlone else {
+                // Others have other bytes of the record: what else is said of it counts.
+                guard case .set(let fields) = stored.change.action else { continue }
+                var rest = stored.change
+                rest.action = .set(fields.filter { $0.key != .content && $0.key != .modified })
+                try replacePayload(of: stored.id, with: rest)
+                continue
+            }
+            try cachedStatement(sql: "UPDATE change SET state = 2 WHERE id = ?").execute(arguments: [stored.id])
         }
         if isChanged { try refresh(id.name, in: id.zone, after: nil) }
     }

@@ -17,6 +17,8 @@ extension SimulationUsers {
             let other = files[pick / 7 % files.count]
             let title = deed == .unite ? try title(of: other, disk) ?? freshWord() : freshWord()
             if deed != .make, let former = object["name"]?.text { noteRetitled(former) }
+            // What had the former title has this one now, alone of those that were given with it.
+            if deed == .unite { noteRetitled(title) }
             var members = object.members.filter { $0.key != "name" && (deed != .make || $0.key != "record") }
             members.append(JSONObject.Member("name", .string(title)))
             guard let name = FileName("\(title).json") else { return }

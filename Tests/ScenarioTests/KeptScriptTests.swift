@@ -44,6 +44,16 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .command(machine: 0, root: .shared, .invite(share: 775, account: 693, .admin)),
                 .user(machine: 0, root: .library, .deleteMany(keeping: 1)), .sync(machine: 0), .sync(machine: 0),
             ])
+        // The photo waited when the state was backed up, and was overwritten when it was published.
+        keep(
+            "a photo that was published since a backup, and overwritten, does not wait for its first bytes",
+            seed: 35_000_429,
+            [
+                .userDuring(
+                    machine: 2, afterCalls: 23, root: .library, .overwrite(file: 826, .inPlace, bytes: 58)),
+                .user(machine: 2, root: .library, .write(folder: 86, name: 746, bytes: 51)), .sync(machine: 2),
+                .fault(machine: 2, .backUpState), .sync(machine: 2), .fault(machine: 2, .restoreState),
+            ])
         // What somebody published before leaving is lost with the leave: the owner speaks for who has left.
         keep(
             "a leave that the container lost is said again, and what was published before it shown by all",

@@ -73,6 +73,64 @@ import Testing
         }
     }
 
+    /// What had not been published yet when the state was backed up, and was afterwards.
+    enum Waiting: CaseIterable { case photo, edit, caption }
+
+    /// What came after it was published.
+    enum Then: CaseIterable { case nothing, another, folded }
+
+    /// Of an edit that was folded away nothing tells that it was published: it is, once more.
+    static let waits = Waiting.allCases.flatMap { waiting in
+        Then.allCases.filter { waiting == .photo || $0 != .folded }.map { (waiting, $0) }
+    }
+
+    @Test(arguments: waits)
+    func `what waited when a state was backed up, and was published since, is not published once more`(
+        waiting: Waiting, then: Then
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let library = party.alice.machine.library
+        func act(_ text: String) throws {
+            switch waiting {
+            case .photo: try library.write("Summer/n.jpg", text)
+            case .edit: try library.write("Summer/a.jpg", text, saving: .inPlace)
+            case .caption:
+                #expect(party.alice.request(.caption(path: party.alice.path("Summer/a.jpg"), text: text)).code == 0)
+            }
+        }
+        party.alice.machine.mount.attach(.missing)
+        try act("one")
+        try party.rounds(of: party.alice, 3)
+        let backup = (store: try party.alice.store.backup(), identity: party.alice.identity)
+        party.alice.machine.mount.mount()
+        try party.rounds(of: party.alice, 3)
+        if then != .nothing { try act("the other") }
+        try #require(try village.settle())
+        if then == .folded {
+            #expect(party.alice.request(.compact).values["folded"] != "0")
+            try #require(try village.settle())
+            village.world.clock.advance(milliseconds: 2 * 86_400_000)
+            try #require(try village.settle())
+        }
+        // A sidecar's `rev` is of the state that it was written from.
+        func shown() -> [String: String] {
+            party.alice.tree(.library, sidecars: true).mapValues { text in
+                text.split(separator: "\n").filter { !$0.contains("\"rev\"") }.joined(separator: "\n")
+            }
+        }
+        let tree = shown()
+        let known = try party.bob.store.read { db in try db.history(after: 0, limit: .max).count }
+        try party.alice.restart(store: backup.store, identity: backup.identity)
+        try #require(try village.settle())
+        try village.meet()
+        try #require(try village.settle())
+        #expect(shown() == tree)
+        #expect(party.bob.tree(.shared) == party.carol.tree(.shared))
+        let since = try party.bob.store.read { db in try db.history(after: 0, limit: .max) }.dropFirst(known)
+        #expect(since.isEmpty, "\(since.map(\.change))")
+    }
+
     /// Whose state is put back: a participant's, or that of the owner's other device.
     @Test(arguments: [false, true])
     func `what took the place of a photo that left the share is no edit of that`(isOwner: Bool) throws {
