@@ -159,37 +159,63 @@ extension Engine {
     private func withAssets(_ pending: [StoredChange], zone: ZoneInfo) throws -> [StoredChange] {
         var result: [StoredChange] = []
         var waiting: Set<RecordName> = []
-        var located: [(stored: StoredChange, asset: AssetReference)] = []
-        var uploaded: [Digest32: AssetReference] = [:]
-        for var stored in pending {
-            guard !waiting.contains(stored.change.record) else { continue }
-            if let asset = stored.change.content, asset.location == nil,
-                case .set(var fields) = stored.change.action
-            {
-                if let asset = try upload(asset, uploaded: &uploaded) {
-                    fields[.content] = .asset(asset)
-                    stored.change.action = .set(fields)
-                    located.append((stored, asset))
-                } else if stored.change.dot.replica == replica,
-                    try needsBytes(asset.contentHash, of: RecordID(zone: zone.id, name: stored.change.record))
+        var uploads = Uploads()
+        do {
+            for var stored in pending {
+                guard !waiting.contains(stored.change.record) else { continue }
+                if let asset = stored.change.content, asset.location == nil,
+                    case .set(var fields) = stored.change.action
                 {
-                    waiting.insert(stored.change.record)
-                    try noteWithoutBytes(asset.contentHash, of: RecordID(zone: zone.id, name: stored.change.record))
-                    continue
+                    if let asset = try upload(asset, uploaded: &uploads.assets) {
+                        fields[.content] = .asset(asset)
+                        stored.change.action = .set(fields)
+                        uploads.located.append(stored)
+                        if uploads.areMany { try note(&uploads, in: zone.id) }
+                    } else if stored.change.dot.replica == replica,
+                        try needsBytes(asset.contentHash, of: RecordID(zone: zone.id, name: stored.change.record))
+                    {
+                        waiting.insert(stored.change.record)
+                        try noteWithoutBytes(
+                            asset.contentHash, of: RecordID(zone: zone.id, name: stored.change.record))
+                        continue
+                    }
                 }
+                result.append(stored)
             }
-            result.append(stored)
-        }
-        guard !located.isEmpty else { return result }
-        // One transaction for all: after a crash before it, what was uploaded is uploaded again under another name.
-        try store.write { db in
-            for asset in uploaded.values { try db.setAsset(asset) }
-            for item in located {
-                try db.replacePayload(of: item.stored.id, with: item.stored.change)
-                try db.setLocated(RecordID(zone: zone.id, name: item.stored.change.record))
+        } catch let error as CloudError {
+            // A full mount would be filled again and again by what is there already.
+            do { try note(&uploads, in: zone.id) } catch let other as FileError {
+                log("what was uploaded is uploaded again: \(other)")
             }
+            throw error
         }
+        try note(&uploads, in: zone.id)
         return result
+    }
+
+    /// Contents that were uploaded, and the changes that say so now, before that is stored.
+    private struct Uploads {
+        var assets: [Digest32: AssetReference] = [:]
+        var located: [StoredChange] = []
+        /// Whether so much was uploaded that a process that dies should not have to do it again.
+        var areMany: Bool {
+            assets.count >= 64 || assets.values.reduce(0) { $0 &+ $1.size } >= 64 << 20
+        }
+    }
+
+    /// Stores where the contents are that were uploaded since the last time. After a crash before that, they are uploaded again
+    /// under other names. What is stored must not be lost by a power cut: then nobody would have it.
+    private func note(_ uploads: inout Uploads, in zone: ZoneID) throws {
+        guard !uploads.located.isEmpty else { return }
+        if !uploads.assets.isEmpty { try world.mount.synchronize() }
+        try store.write { db in
+            for asset in uploads.assets.values { try db.setAsset(asset) }
+            for stored in uploads.located {
+                try db.replacePayload(of: stored.id, with: stored.change)
+                try db.setLocated(RecordID(zone: zone, name: stored.change.record))
+            }
+        }
+        uploads = Uploads()
     }
 
     /// Whether a record has these bytes now, alone or in a conflict. Of what was deleted nobody needs them, nor of what was

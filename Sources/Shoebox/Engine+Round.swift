@@ -144,9 +144,14 @@ extension Engine {
             guard try followAccount() else { return try noteContainerReached() }
             try keepZonesCurrent()
             try offerRest()
-            outcome.pushed += try pushAll()
-            guard !pushOnly else { return }
-            outcome.fetched += try fetchAll()
+            var full: CloudError?
+            do { outcome.pushed += try pushAll() } catch let error as CloudError where error.cause?.code == .full {
+                full = error
+            }
+            if pushOnly, full == nil { return }
+            // A full container can be read, and what others delete may make room.
+            if !pushOnly { outcome.fetched += try fetchAll() }
+            if let full { throw full }
             try announceStanding()
             try finishReturns()
             try joinFromPlacements()

@@ -235,6 +235,66 @@ import Testing
             Party.content.merging(["large.jpg": String(repeating: "x", count: 5_000), "hers.jpg": "hers"]) { $1 })
         #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
+
+    @Test func `a full cloud folder is not filled with what it has already, and what others did is seen`() throws {
+        let party = try Party(bob: "readWrite")
+        let storage = party.village.world.storage
+        party.alice.machine.mount.attach(.missing)
+        for number in 0..<6 {
+            let bytes = String(repeating: "\(number)", count: 2_000)
+            try party.alice.machine.library.write("Summer/\(number).jpg", bytes)
+        }
+        try party.carol.machine.shared.write("alice/Summer/hers.jpg", "hers")
+        try party.village.pass(4)
+        let before = party.village.assetNames.count
+        func setRoom(bytes: Int) {
+            storage.setCapacity(bytes: storage.tree().values.reduce(0) { $0 + $1.count } + bytes)
+        }
+        setRoom(bytes: 3 * 2_100)
+        party.alice.machine.mount.mount()
+        for _ in 0..<4 {
+            try party.village.pass(4)
+            party.expectNamed("containerFull", by: [party.alice])
+            #expect(party.alice.tree(.library)["Summer/hers.jpg"] == "hers")
+            // Somebody makes room for one more.
+            setRoom(bytes: 2_100)
+        }
+        #expect(party.village.assetNames.count == before + 6)
+        storage.setCapacity(bytes: nil)
+        try #require(try party.village.settle())
+        #expect(party.village.assetNames.count == before + 6)
+        #expect(party.bob.tree(.shared).count == 9)
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    @Test func `who dies while many photos are uploaded goes on with those that are left`() throws {
+        let party = try Party(bob: "readWrite")
+        let count = 100
+        for number in 0..<count { try party.alice.machine.library.write("Summer/\(number).jpg", "photo \(number)") }
+        let before = party.village.assetNames.count
+        let uploads = Mutex(0)
+        party.alice.machine.faults.setRule { operation in
+            guard operation.part == "mount", operation.name == "publish", operation.path.hasPrefix("assets/") else {
+                return nil
+            }
+            return uploads.withLock { number in
+                number += 1
+                return number == 90 ? .crash : nil
+            }
+        }
+        for _ in 0..<6 where !party.alice.machine.faults.isCrashed {
+            do { _ = try party.alice.round() } catch { #expect(party.alice.machine.faults.isCrashed, "\(error)") }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        try #require(party.alice.machine.faults.isCrashed)
+        party.alice.machine.faults.clear()
+        try party.alice.restart()
+        try #require(try party.village.settle())
+        #expect(party.bob.tree(.shared).count == count + 2)
+        // Of those that came in the last group it does not know.
+        #expect(party.village.assetNames.count <= before + count + 64)
+        #expect(party.bob.problems.isEmpty, "\(party.bob.problems)")
+    }
 }
 
 extension Party {

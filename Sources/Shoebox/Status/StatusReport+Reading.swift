@@ -38,7 +38,6 @@ extension StatusReport {
         }
         shares = stored.shares
         asOf = max(stored.asOf, activity?.containerAsOf ?? 0)
-        let isAway = stored.away != nil
         let looked = stored.asOf > 0
         container = stored.away.map { ContainerState(rawValue: $0) ?? .unreachable } ?? (looked ? .available : .unknown)
         // Of two looks the earlier one counts: what the container has, and what the folders show.
@@ -51,6 +50,8 @@ extension StatusReport {
         recoveryFile = nil
         let waiting = try InvitationListing(reading: engine)
         (invitations, requests) = (waiting.invitations, waiting.requests)
+        // A full one is there, and is read.
+        let isAway = stored.away != nil && container != .full
         let isOffline =
             isAway || problems.contains { ["rootOffline", "rootForeign", "folderOffline"].contains($0.code) }
         state =
