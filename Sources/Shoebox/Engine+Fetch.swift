@@ -23,6 +23,7 @@ extension Engine {
                 total += try fetch(id)
                 try clearProblem("zoneUnreadable", zone: id)
             } catch let error as CloudError where error.concernsOneZone {
+                try noteFormerChainRead(id)
                 try report(
                     "zoneUnreadable", path: error.path, zone: id,
                     "What is new in '\(zones[id]?.control.title ?? "")' cannot be read: \(error.message).", error.remedy
@@ -48,6 +49,7 @@ extension Engine {
         guard let zone = zones[id], [.active, .leaveOffered].contains(zone.row.state) else { return 0 }
         try noteAcknowledged(in: zone)
         let count = try fetchChains(of: id)
+        try noteFormerChainRead(id)
         try followPinnedChains(id, folder: folder, heads: heads)
         try compareVectors(id, heads: heads)
         _ = try checkOwnVectors(id, heads: heads)
@@ -64,6 +66,12 @@ extension Engine {
         zones[id]?.row = try store.read { db in try db.zone(id) } ?? zone.row
         try answerParticipants(id)
         return count
+    }
+
+    /// Notes that what this replica published under another id was read, as far as it can be: nothing waits for it any longer.
+    private func noteFormerChainRead(_ id: ZoneID) throws {
+        guard try store.read({ db in try db.isFormerChainUnread(in: id) }) else { return }
+        try store.write { db in try db.setFormerChainUnread(false, in: id) }
     }
 
     /// Reads on in the chains of everybody whose head was read.

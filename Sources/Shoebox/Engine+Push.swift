@@ -46,7 +46,8 @@ extension Engine {
         }
         guard try checkOwnHead(zone, isIdle: isIdle) else { return 0 }
         var count = 0
-        if zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
+        let isUnread = try store.read { db in try db.isFormerChainUnread(in: id) }
+        if !isUnread, zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
             // By now more may be known of who may read it.
             guard try isIdle || checkOwnChain(id), let zone = zones[id], zone.mayAdd(account) else { return 0 }
             count = try buildSegments(zone)

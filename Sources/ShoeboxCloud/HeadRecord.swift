@@ -153,19 +153,25 @@ enum HeadFormat {
     /// are neither zeros nor part of one: torn, or damaged.
     ///
     /// The checksum is over the payload alone: of a record torn in its signature the next one, which begins in the next
-    /// block, takes the rest, so every block is looked at, also within a record. Only a signature tells which is one.
+    /// block, takes the rest, so the blocks of a record's signature are looked at, too. Only a signature tells which is one.
     static func scan(_ bytes: [UInt8]) -> (records: [Found], skipped: Int) {
         let step = Int(block)
         var records: [Found] = []
         var (skipped, pendingSkips, end) = (0, 0, 0)
-        for offset in stride(from: 0, to: bytes.count, by: step) {
+        var offset = 0
+        while offset < bytes.count {
             if let found = record(in: bytes, at: offset) {
                 records.append(found)
                 skipped += pendingSkips
                 (pendingSkips, end) = (0, max(end, found.range.upperBound))
-            } else if offset >= end, bytes[offset..<min(offset + step, bytes.count)].contains(where: { $0 != 0 }) {
+                let signature = offset + 16 + found.payload.count
+                offset = max(offset + step, signature / step * step)
+                continue
+            }
+            if offset >= end, bytes[offset..<min(offset + step, bytes.count)].contains(where: { $0 != 0 }) {
                 pendingSkips += 1
             }
+            offset += step
         }
         return (records, skipped)
     }

@@ -125,7 +125,7 @@ extension ZoneFolder {
     /// Everything that the record names must be durable already: assets, then segments and controls, then the mount's
     /// `synchronize`, then this. Before it, read the own head by `readHead` and compare: a serial or number that this
     /// replica doesn't remember means that the state directory was copied or restored. After a torn append the next
-    /// one starts at the next block.
+    /// one starts at the next block, filled up by an append of its own.
     /// - Parameter cursor: from the last append or reading of the own head; the start for a new replica.
     /// - Returns: the record, and the cursor behind it.
     public func appendHead(
@@ -139,10 +139,19 @@ extension ZoneFolder {
             }
         }
         // A serial that was used before would make the record no news to anybody.
-        if let unseen = reading.problems.first(where: { $0.code == .notYet }) { throw unseen }
-        var next = reading.cursor
-        guard next.serial < .max - 1 else { throw .invalid("A head has no more serial numbers.") }
-        let end = try fileEnd(identity.replica, next)
+        func nextAfter(_ reading: HeadReading) throws(CloudError) -> HeadCursor {
+            if let unseen = reading.problems.first(where: { $0.code == .notYet }) { throw unseen }
+            guard reading.cursor.serial < .max - 1 else { throw .invalid("A head has no more serial numbers.") }
+            return reading.cursor
+        }
+        var next = try nextAfter(reading)
+        var end = try fileEnd(identity.replica, next)
+        if !end.isMultiple(of: HeadFormat.block) {
+            // Of a record that was torn in its padding this makes a whole one.
+            try access.append(headPath(identity.replica, next.file), HeadFormat.padding(end))
+            next = try nextAfter(try readHead(identity.replica, from: next))
+            end = try fileEnd(identity.replica, next)
+        }
         func append(_ file: UInt64, at end: UInt64, serial: UInt64, nextFile: UInt64) throws(CloudError) -> UInt64 {
             let wire = HeadRecord.wire(
                 content, zone: zone, identity: identity, serial: serial, nextFile: nextFile)

@@ -298,6 +298,7 @@ extension Database {
             zone.headCursor = nil
             zone.isHeadDirty = true
             try setZone(zone)
+            try setFormerChainUnread(true, in: zone.id)
             for table in ["outbox", "published", "snapshot"] {
                 try cachedStatement(sql: "DELETE FROM \(table) WHERE zone = ?").execute(arguments: [zone.id.data])
             }

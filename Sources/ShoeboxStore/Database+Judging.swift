@@ -42,7 +42,7 @@ extension Database {
             let rows = try Row.fetchAll(
                 cachedStatement(
                     sql: """
-                        SELECT id, record, account, state FROM change
+                        SELECT id, record, account, state, payload FROM change
                         WHERE zone = ? AND needs = ? AND scope = 1 AND state IN (1, 2)
                         """), arguments: [zone.data, needed.data])
             guard !rows.isEmpty else { continue }
@@ -57,6 +57,7 @@ extension Database {
                 try cachedStatement(sql: "UPDATE change SET state = ? WHERE id = ?").execute(arguments: [
                     wanted.rawValue, row["id"] as Int64,
                 ])
+                if isOwn { try forgetRepeated(try Self.change(row), in: zone) }
                 affected.insert(try row.recordName("record"))
             }
         }
@@ -91,6 +92,12 @@ extension Database {
                     try ChangeCoder.decode(row.bytes("payload")),
                     isPending ? pendingScope : WriteScope(rawValue: row["scope"]) ?? .nothing)
             } catch { throw StoreError("a change of record \(record) does not decode: \(error)") }
+        }
+    }
+
+    private static func change(_ row: Row) throws -> Change {
+        do { return try ChangeCoder.decode(row.bytes("payload")) } catch {
+            throw StoreError("a change does not decode: \(error)")
         }
     }
 

@@ -106,6 +106,8 @@ import Testing
         party.alice.machine.mount.mount()
         try party.rounds(of: party.alice, 3)
         if then != .nothing { try act("the other") }
+        // So that another zone is the one by which it is noticed.
+        try library.write("Private/later.jpg", "later")
         try #require(try village.settle())
         if then == .folded {
             #expect(party.alice.request(.compact).values["folded"] != "0")
@@ -128,6 +130,30 @@ import Testing
         #expect(shown() == tree)
         #expect(party.bob.tree(.shared) == party.carol.tree(.shared))
         let since = try party.bob.store.read { db in try db.history(after: 0, limit: .max) }.dropFirst(known)
+        #expect(since.isEmpty, "\(since.map(\.change))")
+    }
+
+    @Test(arguments: ["contribute", "readWrite"])
+    func `what waited in somebody else's share when a state was backed up is not published once more`(
+        permission: String
+    ) throws {
+        let party = try Party(bob: permission)
+        var village = party.village
+        party.bob.machine.mount.attach(.missing)
+        try party.bob.machine.shared.write(shared + "n.jpg", "one")
+        try party.rounds(of: party.bob, 3)
+        let backup = (store: try party.bob.store.backup(), identity: party.bob.identity)
+        party.bob.machine.mount.mount()
+        try party.rounds(of: party.bob, 3)
+        try party.bob.machine.shared.write(shared + "n.jpg", "the other")
+        try #require(try village.settle())
+        let known = try party.alice.store.read { db in try db.history(after: 0, limit: .max).count }
+        try party.bob.restart(store: backup.store, identity: backup.identity)
+        try #require(try village.settle())
+        try village.meet()
+        try #require(try village.settle())
+        party.expectShown(Party.content.merging(["n.jpg": "the other"]) { $1 })
+        let since = try party.alice.store.read { db in try db.history(after: 0, limit: .max) }.dropFirst(known)
         #expect(since.isEmpty, "\(since.map(\.change))")
     }
 

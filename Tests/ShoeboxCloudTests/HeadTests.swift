@@ -102,6 +102,46 @@ struct HeadTests {
         }
     }
 
+    @Test func `an append torn in its padding does not make the one behind it old`() throws {
+        let cursor = try append(1...1)
+        let start = Int(cursor.offset)
+        _ = try appendLong(2, cursor)
+        let long = try #require(cast.mount[path])
+        let used = try #require(long.lastIndex { $0 != 0 }) + 1
+        for cut in stride(from: used, through: long.count, by: 29) {
+            cast.mount[path] = Array(long.prefix(cut))
+            let torn = try read()
+            _ = try appendLong(3, cursor)
+            let whole = try #require(cast.mount[path])
+            #expect(try (read(torn.cursor).newest ?? torn.newest)?.last.sequence == 3, "cut at \(cut)")
+            // A reader that comes while it is being appended.
+            for seen in stride(from: start, through: whole.count, by: 31) {
+                cast.mount[path] = Array(whole.prefix(seen))
+                let early = try read()
+                cast.mount[path] = whole
+                let late = try read(early.cursor).newest ?? early.newest
+                #expect(late?.last.sequence == 3, "cut at \(cut), \(seen)")
+            }
+        }
+    }
+
+    @Test func `records within records are not taken for so many`() throws {
+        // From the end to the beginning: each says that it is as long as all that follows.
+        var bytes: [UInt8] = []
+        for _ in 0..<400 {
+            var record = HeadFormat.magic
+            let payload = bytes.isEmpty ? [UInt8](repeating: 1, count: 432) : [UInt8](repeating: 1, count: 496) + bytes
+            guard payload.count + 80 <= HeadFormat.payloadMax else { break }
+            record += bigEndian(UInt64(payload.count)).suffix(4)
+            record += sha256(payload).bytes.prefix(4)
+            record += payload
+            bytes = record
+        }
+        bytes += [UInt8](repeating: 0, count: 1024 - bytes.count % 512)
+        #expect(bytes.count > 100_000)
+        #expect(HeadFormat.scan(bytes).records.count <= 3)
+    }
+
     @Test func `a record whose end is seen as zeros at first is seen when it has come`() throws {
         let cursor = try append(1...1)
         let reader = try read().cursor
