@@ -24,6 +24,8 @@ extension Engine {
     public func apply(_ root: RootKind, after position: DirtyPosition? = nil) throws -> ApplyOutcomes {
         var outcome = ApplyOutcomes()
         guard privateZone != nil, try !foldersToRebuild().contains(root), try checkRoot(root) else { return outcome }
+        // What is put into another directory than was looked at seems deleted when the right one is back.
+        guard try !isUnknown(root) else { return outcome }
         // Whose folder is gone as a whole shows nothing until its user has said what is to become of it.
         let shown = zonesShown(root).filter { $0.row.state == .active }.map(\.id)
         try recover(root)

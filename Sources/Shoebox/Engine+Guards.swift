@@ -9,12 +9,16 @@ import class GRDB.Database
 /// What keeps an accident from being taken for a wish: disks that are mounted inside of a watched folder, and words that
 /// were given for deletions that are no more.
 extension Engine {
-    /// Whether something is mounted at a directory of a watched folder now; false when that can't be told.
-    func isMountPoint(_ path: RelativePath, _ root: RootKind) -> Bool {
-        guard !path.isRoot, let mount = try? files(root).mount(of: path),
-            let parent = try? files(root).mount(of: path.parent)
-        else { return false }
-        return mount != parent
+    /// Whether something is mounted at a directory of a watched folder now; false where that can't ever be told.
+    /// - Throws: a `FileError` that may pass: what is known of it stays then.
+    func isMountPoint(_ path: RelativePath, _ root: RootKind) throws(FileError) -> Bool {
+        guard !path.isRoot else { return false }
+        do {
+            return try files(root).mount(of: path) != files(root).mount(of: path.parent)
+        } catch {
+            guard !error.mayPass else { throw error }
+            return false
+        }
     }
 
     /// Whether a directory lies on another mount than its watched folder, so that nothing can be renamed from one to the other.

@@ -115,7 +115,7 @@ extension Engine {
     }
 
     /// Uploads a content again; false if the file can't be read, or has changed.
-    private func publish(_ asset: AssetReference, from source: LocalSource) throws -> Bool {
+    func publish(_ asset: AssetReference, from source: LocalSource) throws -> Bool {
         do throws(CloudError) {
             try AssetStore(mount: world.mount).publish(asset, from: source.file, randomBytes: world.randomBytes)
         } catch {

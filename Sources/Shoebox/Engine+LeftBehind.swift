@@ -67,8 +67,10 @@ extension Engine {
     private func addGone(from row: BaseRow, at path: RelativePath, to result: inout Set<RecordID>) throws {
         let names: Set<FileName>
         // Of what can't be listed, nothing is known to be gone.
-        do { names = Set(try files(row.root).list(path).map(\.name)) } catch { return }
-        guard try !holdsOtherMount(row, at: path) else { return }
+        do {
+            names = Set(try files(row.root).list(path).map(\.name))
+            guard try !holdsOtherMount(row, at: path) else { return }
+        } catch is FileError { return }
         for child in try store.read({ db in try db.baseChildren(of: row.id, root: row.root) }) where !child.isParked {
             if !names.contains(child.name) {
                 result.insert(child.id)

@@ -164,9 +164,9 @@ extension Engine {
         do {
             for var stored in pending {
                 guard !waiting.contains(stored.change.record) else { continue }
-                if let asset = stored.change.content, asset.location == nil,
-                    case .set(var fields) = stored.change.action
-                {
+                if let asset = stored.change.content, asset.location != nil {
+                    try ensure(asset)
+                } else if let asset = stored.change.content, case .set(var fields) = stored.change.action {
                     if let asset = try upload(asset, uploaded: &uploads.assets) {
                         fields[.content] = .asset(asset)
                         stored.change.action = .set(fields)
@@ -258,6 +258,7 @@ extension Engine {
         if !damagedAssets.contains(asset.contentHash),
             let known = try store.read({ db in try db.asset(asset.contentHash) })
         {
+            try ensure(known)
             return known
         }
         for source in try localSources(of: asset.contentHash) {
@@ -276,11 +277,26 @@ extension Engine {
                 }
             }
             uploaded[asset.contentHash] = located
+            assetsSeen.formUnion([located.location].compactMap { $0 })
             damagedAssets.remove(asset.contentHash)
             try clearProblem("notPublished", path: source.shown)
             return located
         }
         return nil
+    }
+
+    /// Sees to it that what was uploaded before, and is only now named in a head, is still there: the mount may have been put
+    /// back, or another one mounted, since then, and no head tells. Looked at once, until the mount fails.
+    private func ensure(_ asset: AssetReference) throws {
+        guard let location = asset.location, !assetsSeen.contains(location),
+            !damagedAssets.contains(asset.contentHash)
+        else { return }
+        if try !AssetStore(mount: world.mount).isThere(location),
+            let source = try localSources(of: asset.contentHash).first
+        {
+            guard try publish(asset, from: source) else { return }
+        }
+        assetsSeen.insert(location)
     }
 
     /// Says that a photo's bytes can't be read where they lie: it waits, and nothing else waits for it.

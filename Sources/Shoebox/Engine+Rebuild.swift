@@ -45,7 +45,13 @@ extension Engine {
             if count == 0, zones.count == before { break }
         }
         for root in waiting.sorted(by: { $0.rawValue < $1.rawValue }) where try checkRoot(root) {
-            try adoptExisting(root)
+            // What can't be looked at now would be taken for what it was, and for its user's edit later.
+            do { try adoptExisting(root) } catch let error as FileError {
+                comparisonFailed[root] = comparisonFailed[root] ?? world.uptimeMilliseconds()
+                log("the \(display(.root, root)) folder is compared later: \(error)")
+                continue
+            }
+            comparisonFailed[root] = nil
             waiting.remove(root)
             let text = waiting.isEmpty ? nil : waiting.map { String($0.rawValue) }.sorted().joined(separator: ",")
             try store.write { db in
@@ -56,6 +62,22 @@ extension Engine {
             rebuilding = waiting
             log("the \(display(.root, root)) folder was compared with what is known")
         }
+    }
+
+    /// What is at a path of a folder that is compared; nil also for what can't be looked at for good, such as below a file.
+    /// - Throws: an error that may pass.
+    func compared(_ path: RelativePath, _ root: RootKind) throws(FileError) -> DirectoryEntry? {
+        do { return try files(root).entry(at: path) } catch {
+            guard !mayCompareLater(root, error) else { throw error }
+            return nil
+        }
+    }
+
+    /// Whether a comparison that meets an error is put off: the error may pass, and has not been there for long. One bad
+    /// sector must not keep everything else away for ever.
+    private func mayCompareLater(_ root: RootKind, _ error: FileError) -> Bool {
+        let since = comparisonFailed[root] ?? world.uptimeMilliseconds()
+        return error.mayPass && world.uptimeMilliseconds() < since + settings.blindMilliseconds
     }
 
     /// Notes in the base tree every file and folder that is what the records say; puts away what was deleted.
@@ -153,7 +175,7 @@ extension Engine {
                     entry.stamp.size == file.size, let found = contentHash(path, root), found.hash == hash
                 else { continue }
                 // First, as nobody looks for it once the photo is gone.
-                putAwaySidecar(of: file.id, at: path, root, applier)
+                try putAwaySidecar(of: file.id, at: path, root, applier)
                 if case .done = applier.trash(path, expecting: found.stamp, record: file.id) {
                     var folder = path.parent
                     while !folder.isRoot, folder != start, !taken.contains(folder), emptied.insert(folder).inserted {
@@ -169,15 +191,23 @@ extension Engine {
     }
 
     /// The sidecar of a photo that is to be put away goes with it; one that names another photo stays.
-    private func putAwaySidecar(of id: RecordID, at path: RelativePath, _ root: RootKind, _ applier: FileApplier) {
+    /// - Throws: an error that may pass; nobody looks for it after the photo.
+    private func putAwaySidecar(
+        of id: RecordID, at path: RelativePath, _ root: RootKind, _ applier: FileApplier
+    ) throws {
         guard let name = path.last else { return }
         for candidate in SidecarName.candidates(for: name) {
             let place = path.parent.appending(candidate)
-            guard let entry = try? files(root).entry(at: place), entry.kind == .file,
-                let bytes = try? files(root).readAll(place, maxBytes: SidecarDocument.bytesMax),
-                case .document(let document) = SidecarDocument.read(bytes), document.record == id.name
+            guard let entry = try compared(place, root), entry.kind == .file else { continue }
+            let bytes: [UInt8]
+            do { bytes = try files(root).readAll(place, maxBytes: SidecarDocument.bytesMax) } catch {
+                guard !mayCompareLater(root, error) else { throw error }
+                continue
+            }
+            guard case .document(let document) = SidecarDocument.read(bytes), document.record == id.name
             else { continue }
             if case .failed(let error) = applier.trash(place, expecting: entry.stamp, record: id) {
+                guard !mayCompareLater(root, error) else { throw error }
                 log("the sidecar stays where it was: \(error)")
             }
         }

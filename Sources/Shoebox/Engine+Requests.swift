@@ -324,6 +324,14 @@ extension Engine {
         return known.map { $0 != now } ?? false
     }
 
+    /// As `hasOtherIdentity`, also where that can't be told now.
+    func isUnknown(_ root: RootKind) throws -> Bool {
+        do { return try hasOtherIdentity(root) } catch let error as FileError {
+            log("the \(display(.root, root)) folder can't be looked at: \(error)")
+            return true
+        }
+    }
+
     /// Keeps which directory a watched folder is, once nothing that was in it is missing.
     func noteIdentity(of root: RootKind) throws {
         let now: String

@@ -49,7 +49,7 @@ extension Engine {
         var unknown: [UnknownFile] = []
         for row in rows {
             guard let path = try store.read({ db in try db.basePath(of: row.id, top: [top(root)]) }),
-                let entry = try? files(root).entry(at: path), entry.kind == .file,
+                let entry = try compared(path, root), entry.kind == .file,
                 !entry.stamp.isUnchanged(from: row.stamp), let found = contentHash(path, root)
             else { continue }
             guard try store.read({ db in try formerlyShown(found.hash, of: row.id, db) }) != nil else {
@@ -76,8 +76,7 @@ extension Engine {
                 }),
                 former.id != id, former.kind == .file || node.kind == .file, !former.isParked,
                 !former.twins.contains(id),
-                // What can't be looked at now stands as it is known.
-                let entry = try? files(root).entry(at: path), !entry.stamp.isSameFile(as: former.stamp),
+                let entry = try compared(path, root), !entry.stamp.isSameFile(as: former.stamp),
                 let row = try adoptable(node, at: path, root)
             else { continue }
             try store.write { db in

@@ -84,9 +84,7 @@ private struct MovedSinceSearch {
         }
         for row in rows {
             let path = try engine.store.read { db in try db.basePath(of: row.id, top: [engine.top(root)]) }
-            // What can't be looked at now stands as it is known.
-            guard let path, let isThere = try? files.entry(at: path)?.stamp.isSameFile(as: row.stamp) ?? false, !isThere
-            else { continue }
+            guard let path, try engine.compared(path, root)?.stamp.isSameFile(as: row.stamp) != true else { continue }
             absent[row.stamp.identity] = row
         }
     }

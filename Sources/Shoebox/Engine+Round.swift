@@ -197,6 +197,7 @@ extension Engine {
 
     private func noteContainerError(_ error: CloudError, _ outcome: inout RoundOutcome) throws {
         outcome.isContainerOffline = true
+        assetsSeen = []
         let state = ContainerState(error)
         try store.write { db in try db.setMetaText("containerOffline", state.rawValue) }
         if error.cause?.code == .full {

@@ -120,6 +120,10 @@ public final class Engine {
     var unsettledPaths: Set<String> = []
     /// Contents whose asset turned out to be damaged.
     var damagedAssets: Set<Digest32> = []
+    /// Since when (uptime) a folder that is to be compared can't be.
+    var comparisonFailed: [RootKind: UInt64] = [:]
+    /// Locations of assets that were seen in the container since it last failed.
+    var assetsSeen: Set<String> = []
     /// Contents that a local file has and that could not be read from it: the next time they come from the container.
     var unreadSources: Set<Digest32> = []
     /// Files in the trash whose records were brought back, by their content: where the bytes are taken from.

@@ -285,14 +285,21 @@ struct RootScan {
                 } else {
                     let known = try row(entry.name, child)
                     if let known, try waitsForReplaced(known, by: entry, in: path, outcome: &outcome) { continue }
-                    if let known, known.kind == .folder, try isElsewhere(known, at: entryPath) { continue }
+                    let isMount: Bool
+                    do {
+                        if let known, known.kind == .folder, try isElsewhere(known, at: entryPath) { continue }
+                        isMount = try known == nil && engine.isMountPoint(entryPath, root)
+                    } catch let error as FileError {
+                        try putOff(entryPath, error, lookingAt: path, outcome: &outcome)
+                        continue
+                    }
                     listing.candidates.append(entry)
                     if let known {
                         listing.changed.append(known)
                         if known.id.isZoneRoot, root == .shared, engine.zones[known.id.zone]?.row.isMine == false {
                             try engine.noteReplaced(known.id.zone)
                         }
-                    } else if engine.isMountPoint(entryPath, root) {
+                    } else if isMount {
                         try engine.noteMountPoint(entryPath, true, root)
                     }
                     let moved = try movedFolder(entry)?.id
@@ -388,7 +395,7 @@ struct RootScan {
     /// in it: something was mounted there, or what was mounted there is not. It is offline, and left alone.
     private mutating func isElsewhere(_ known: BaseRow, at path: RelativePath) throws -> Bool {
         guard try engine.holdsOtherMount(known, at: path) else {
-            let isMount = engine.isMountPoint(path, root)
+            let isMount = try engine.isMountPoint(path, root)
             if try engine.wasMountPoint(path, root) != isMount { try engine.noteMountPoint(path, isMount, root) }
             return false
         }

@@ -96,6 +96,12 @@ public struct AssetStore: Sendable {
         }
     }
 
+    /// Whether an asset is seen; it may be there and not be seen yet.
+    public func isThere(_ location: String) throws(CloudError) -> Bool {
+        guard let path = Self.path(location) else { return false }
+        return try access.read(path, from: 0, maxBytes: 1) != nil
+    }
+
     /// The names of the assets that are seen in the directory of a location; the listing may be old.
     public func names(besides location: String) throws(CloudError) -> Set<String> {
         guard let path = Self.path(location) else { return [] }

@@ -44,6 +44,22 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
                 .command(machine: 0, root: .shared, .invite(share: 775, account: 693, .admin)),
                 .user(machine: 0, root: .library, .deleteMany(keeping: 1)), .sync(machine: 0), .sync(machine: 0),
             ])
+        // It had uploaded the content, and died; no head of its own tells that the container was put back.
+        keep(
+            "a content that the container lost before a head named it is there again", seed: 37_000_354,
+            [
+                .backUpStorage, .user(machine: 1, root: .shared, .write(folder: 324, name: 982, bytes: 71)),
+                .fault(machine: 1, .call(after: 42, .crashAfter)), .sync(machine: 1),
+                .command(machine: 3, root: .library, .stop(share: 233)), .restoreStorage,
+            ])
+        keep(
+            "what came while a folder with a copied marker was mounted is not deleted when the right one is back",
+            seed: 37_000_321,
+            [
+                .user(machine: 1, root: .library, .writeMany(folder: 713, count: 6, bytes: 102)),
+                .fault(machine: 2, .unmount(.library, .replaced)), .sync(machine: 1),
+                .fault(machine: 2, .copyMarker(.library)), .sync(machine: 2),
+            ])
         // The photo waited when the state was backed up, and was overwritten when it was published.
         keep(
             "a photo that was published since a backup, and overwritten, does not wait for its first bytes",
