@@ -400,6 +400,7 @@ struct RootScan {
             return false
         }
         troubled.insert(engine.display(path, root))
+        try engine.clearProblem("unreadable", path: engine.display(path, root))
         try engine.report(
             "folderOffline", path: engine.display(path, root),
             "The folder '\(engine.display(path, root))' is on another disk than it was, and nothing of what was in it is there.",

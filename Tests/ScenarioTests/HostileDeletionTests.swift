@@ -396,6 +396,43 @@ import Testing
     }
 
     @Test(arguments: [true, false])
+    func `where it can't be told for a moment what is mounted, nothing is taken as deleted`(isMountedOver: Bool) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let album = try #require(RelativePath("Album"))
+        func failForAMoment() {
+            let calls = Mutex(0)
+            alice.machine.faults.setRule { operation in
+                guard operation.part == "library", operation.name == "device" else { return nil }
+                return calls.withLock { number in
+                    number += 1
+                    return number <= 3 ? .fail(.inputOutput) : nil
+                }
+            }
+        }
+        if !isMountedOver { disk.setMountPoints([album]) }
+        try disk.write("Album/a.jpg", "aaa")
+        try disk.write("Album/deep/b.jpg", "bbb")
+        failForAMoment()
+        try village.pass(12)
+        try #require(try village.settle())
+        let before = disk.snapshot()
+        try disk.delete("Album")
+        try disk.write("Album/foreign.jpg", "foreign")
+        disk.setMountPoints(isMountedOver ? [album] : [])
+        failForAMoment()
+        try village.pass(20)
+        #expect(laptop.tree(.library) == ["Album/a.jpg": "aaa", "Album/deep/b.jpg": "bbb"])
+        #expect(alice.problems.map(\.code) == ["folderOffline"])
+        disk.restore(before)
+        disk.setMountPoints(isMountedOver ? [] : [album])
+        try #require(try village.settle())
+        #expect(laptop.tree(.library) == alice.tree(.library) && alice.problems.isEmpty, "\(alice.problems)")
+    }
+
+    @Test(arguments: [true, false])
     func `what lies on a disk that is away goes along when its folder is shared`(isSelection: Bool) throws {
         var village = try Village(labels: ["alice"])
         let alice = village.replicas[0]
