@@ -396,7 +396,8 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `where it can't be told for a moment what is mounted, nothing is taken as deleted`(isMountedOver: Bool) throws {
+    func `where it can't be told for a moment what is mounted, nothing is taken as deleted`(isMountedOver: Bool) throws
+    {
         var village = try Village(labels: ["alice"])
         let alice = village.replicas[0]
         let laptop = try village.addDevice(of: alice, name: "laptop")
