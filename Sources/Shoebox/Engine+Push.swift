@@ -41,12 +41,14 @@ extension Engine {
     @discardableResult
     func push(_ id: ZoneID) throws -> Int {
         guard let zone = zones[id] else { return 0 }
-        let isIdle = try store.read { db in
-            try !zone.row.isHeadDirty && db.outbox(of: id).isEmpty && !db.hasPendingChanges(in: id, before: .max)
+        let (isIdle, isUnread) = try store.read { db in
+            (
+                try !zone.row.isHeadDirty && db.outbox(of: id).isEmpty && !db.hasPendingChanges(in: id, before: .max),
+                try db.isFormerChainUnread(in: id)
+            )
         }
         guard try checkOwnHead(zone, isIdle: isIdle) else { return 0 }
         var count = 0
-        let isUnread = try store.read { db in try db.isFormerChainUnread(in: id) }
         if !isUnread, zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
             // By now more may be known of who may read it.
             guard try isIdle || checkOwnChain(id), let zone = zones[id], zone.mayAdd(account) else { return 0 }
@@ -285,11 +287,13 @@ extension Engine {
         return nil
     }
 
-    /// Sees to it that what was uploaded before, and is only now named in a head, is still there: the mount may have been put
-    /// back, or another one mounted, since then, and no head tells. Looked at once, until the mount fails.
+    /// Sees to it that what this replica uploaded before, and names in a change only now, is still there: the mount may have
+    /// been put back, or another one mounted, since then, and no head tells. Looked at once, until the mount fails. What
+    /// others uploaded, and said of it, is theirs to mend.
     private func ensure(_ asset: AssetReference) throws {
         guard let location = asset.location, !assetsSeen.contains(location),
-            !damagedAssets.contains(asset.contentHash)
+            !damagedAssets.contains(asset.contentHash),
+            try store.read({ db in try db.asset(asset.contentHash) }) == asset
         else { return }
         if try !AssetStore(mount: world.mount).isThere(location),
             let source = try localSources(of: asset.contentHash).first

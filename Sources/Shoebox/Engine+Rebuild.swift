@@ -48,10 +48,14 @@ extension Engine {
             // What can't be looked at now would be taken for what it was, and for its user's edit later.
             do { try adoptExisting(root) } catch let error as FileError {
                 comparisonFailed[root] = comparisonFailed[root] ?? world.uptimeMilliseconds()
-                log("the \(display(.root, root)) folder is compared later: \(error)")
+                try report(
+                    "unreadable", path: display(.root, root),
+                    "The \(display(.root, root)) folder can't be compared with the cloud folder: \(error).",
+                    "Until it is, nothing in it is taken or changed. Check the disk; it is tried again by itself.")
                 continue
             }
             comparisonFailed[root] = nil
+            try clearProblem("unreadable", path: display(.root, root))
             waiting.remove(root)
             let text = waiting.isEmpty ? nil : waiting.map { String($0.rawValue) }.sorted().joined(separator: ",")
             try store.write { db in

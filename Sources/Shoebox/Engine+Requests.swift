@@ -301,9 +301,18 @@ extension Engine {
             )
             return false
         }
+        let name = root == .library ? "library" : "shared"
+        guard !isReplaced else {
+            try report(
+                "massDeletion", path: display(.root, root),
+                "The \(name) folder is another directory than it was, and \(count) of \(known) files and folders are not in it; nothing of that is passed on, and nothing new is put there.",
+                "Mount the right one, or put the files back. If they should be deleted for everybody, run 'shoebox sync --confirm-deletions'. If the folder is new on purpose, run 'shoebox init --take-over': what is missing comes back from the container."
+            )
+            return false
+        }
         try report(
             "massDeletion", path: display(.root, root),
-            "\(count) of \(known) files and folders are gone from the \(root == .library ? "library" : "shared") folder; nothing of that is passed on.",
+            "\(count) of \(known) files and folders are gone from the \(name) folder; nothing of that is passed on.",
             "If that was meant, run 'shoebox sync --confirm-deletions'; if not, put the files back, or have them back from the container with 'shoebox sync --reject-deletions'."
         )
         return false
@@ -332,10 +341,15 @@ extension Engine {
         }
     }
 
-    /// Keeps which directory a watched folder is, once nothing that was in it is missing.
-    func noteIdentity(of root: RootKind) throws {
-        let now: String
-        do { now = identityText(try files(root).identity()) } catch { return }
+    /// Keeps which directory a watched folder is, once nothing that was in it is missing; of a look at a part of it, if the last
+    /// one at all of it was at the same one.
+    func noteIdentity(of root: RootKind, isWhole: Bool) throws {
+        let found: RootIdentity
+        // Whatever it was: the next look tells.
+        do { found = try files(root).identity() } catch { return }
+        if isWhole { wholeLooks[root] = found }
+        guard wholeLooks[root] == found else { return }
+        let now = identityText(found)
         let known = try store.read { db in try db.metaText(identityKey(root)) }
         guard now != known, !openProblems.contains(where: { $0.hasPrefix("massDeletion|") }) else { return }
         guard known == nil || !missing.keys.contains(where: { isShown($0, in: root) }) else { return }

@@ -43,10 +43,7 @@ extension Engine {
         if root == .shared { try resumeOffered() }
         var scan = RootScan(engine: self, root: root, author: author)
         try scan.run(directories: directories, outcome: &outcome)
-        if directories == nil {
-            wholeLooks.insert(root)
-            try noteIdentity(of: root)
-        }
+        try noteIdentity(of: root, isWhole: directories == nil)
         return outcome
     }
 }

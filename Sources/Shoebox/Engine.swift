@@ -56,8 +56,8 @@ public final class Engine {
     var obstacles: [WatchedPath: Obstacle] = [:]
     /// Sidecars that are gone while their photos are there, and since when (uptime).
     var lostSidecars: [RecordID: UInt64] = [:]
-    /// The watched folders that this process has looked at as a whole.
-    var wholeLooks: Set<RootKind> = []
+    /// The watched folders that this process has looked at as a whole, and which directories they were then.
+    var wholeLooks: [RootKind: RootIdentity] = [:]
     /// What was mounted where, when it was last asked.
     var mountsSeen: String?
     /// Zones of which tag files are gone, and since when (uptime).

@@ -53,7 +53,7 @@ extension RootScan {
         // What is missing is known once all was looked at.
         let isNothingGone =
             isRecursive
-            || engine.wholeLooks.contains(root) && !listedAll.isEmpty && !engine.isMissingMore(than: [], root: root)
+            || engine.wholeLooks[root] != nil && !listedAll.isEmpty && !engine.isMissingMore(than: [], root: root)
         if isNothingGone, !hasUnseen, !holdsReplaced, moved.isEmpty { try engine.endMassDeletion(root) }
         guard !batch.base.isEmpty else { return }
         let going = Set(batch.base.values.filter { batch.local[$0.path] == nil }.map(\.id))

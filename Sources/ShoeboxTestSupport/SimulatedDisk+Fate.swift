@@ -56,6 +56,9 @@ extension SimulatedDisk {
     /// What is in the directory that `unmount(.replaced)` shows: files by their paths. A correct engine leaves it empty.
     public var replacementTree: [String: [UInt8]] { control { Self.files(of: $0.other) } }
 
+    /// Gives the disk another device number, as one that is mounted again after a restart may have; all on it stays.
+    public func changeDevice() { control { $0.main.device &+= 1 << 24 } }
+
     /// Says which directories are on a disk of their own, so that their device differs from their parent's.
     public func setMountPoints(_ paths: Set<RelativePath>) { control { $0.mountPoints = paths } }
 

@@ -1,0 +1,174 @@
+import Shoebox
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// Disks that are mounted over, taken away, exchanged or named anew: what is not there for that is not deleted.
+@Suite struct HostileDiskTests {
+    /// Cameras give the same names again.
+    @Test(arguments: [true, false], ["lost+found/x", "a.jpg", "deep/b.jpg"])
+    func `another disk mounted over an album, or taken from it, deletes nothing`(
+        isMountedOver: Bool, foreign: String
+    ) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let album = try #require(RelativePath("Album"))
+        if !isMountedOver { disk.setMountPoints([album]) }
+        try disk.write("Album/a.jpg", "aaa")
+        try disk.write("Album/deep/b.jpg", "bbb")
+        try disk.write("c.jpg", "ccc")
+        try #require(try village.settle())
+        let before = disk.snapshot()
+        // Another directory stands in the album's place, with something foreign in it.
+        try disk.delete("Album")
+        try disk.write("Album/\(foreign)", "foreign")
+        disk.setMountPoints(isMountedOver ? [album] : [])
+        try village.pass(6)
+        #expect(alice.problems.map(\.code) == ["folderOffline"])
+        #expect(laptop.tree(.library) == ["Album/a.jpg": "aaa", "Album/deep/b.jpg": "bbb", "c.jpg": "ccc"])
+        // What comes meanwhile is not written onto the wrong disk.
+        try laptop.machine.library.write("Album/new.jpg", "new")
+        try village.pass(6)
+        #expect(alice.tree(.library) == ["Album/\(foreign)": "foreign", "c.jpg": "ccc"])
+        disk.restore(before)
+        disk.setMountPoints(isMountedOver ? [] : [album])
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        for replica in [alice, laptop] {
+            #expect(
+                replica.tree(.library) == [
+                    "Album/a.jpg": "aaa", "Album/deep/b.jpg": "bbb", "Album/new.jpg": "new", "c.jpg": "ccc",
+                ])
+        }
+        // And a folder that is removed and made again by its user is what it looks like.
+        disk.setMountPoints([])
+        try disk.delete("Album/deep")
+        try disk.makeDirectories(try #require(RelativePath("Album/deep")))
+        try #require(try village.settle())
+        #expect(laptop.tree(.library)["Album/deep/b.jpg"] == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `where it can't be told for a moment what is mounted, nothing is taken as deleted`(isMountedOver: Bool) throws
+    {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let album = try #require(RelativePath("Album"))
+        func failForAMoment() {
+            let calls = Mutex(0)
+            alice.machine.faults.setRule { operation in
+                guard operation.part == "library", operation.name == "device" else { return nil }
+                return calls.withLock { number in
+                    number += 1
+                    return number <= 3 ? .fail(.inputOutput) : nil
+                }
+            }
+        }
+        if !isMountedOver { disk.setMountPoints([album]) }
+        try disk.write("Album/a.jpg", "aaa")
+        try disk.write("Album/deep/b.jpg", "bbb")
+        failForAMoment()
+        try village.pass(12)
+        try #require(try village.settle())
+        let before = disk.snapshot()
+        try disk.delete("Album")
+        try disk.write("Album/foreign.jpg", "foreign")
+        disk.setMountPoints(isMountedOver ? [album] : [])
+        failForAMoment()
+        try village.pass(20)
+        #expect(laptop.tree(.library) == ["Album/a.jpg": "aaa", "Album/deep/b.jpg": "bbb"])
+        #expect(alice.problems.map(\.code) == ["folderOffline"])
+        disk.restore(before)
+        disk.setMountPoints(isMountedOver ? [] : [album])
+        try #require(try village.settle())
+        #expect(laptop.tree(.library) == alice.tree(.library) && alice.problems.isEmpty, "\(alice.problems)")
+    }
+
+    @Test(arguments: [true, false])
+    func `what lies on a disk that is away goes along when its folder is shared`(isSelection: Bool) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let album = try #require(RelativePath("Trip/Album"))
+        disk.setMountPoints([album])
+        let files = ["Trip/Album/a.jpg": "aaa", "Trip/Album/deep/b.jpg": "bbb", "Trip/c.jpg": "ccc"]
+        for (path, text) in files { try disk.write(path, text) }
+        try disk.write("x.jpg", "xxx")
+        try #require(try village.settle())
+        let before = disk.snapshot()
+        // The disk is away, and where it was is an empty directory.
+        try disk.delete("Trip/Album")
+        try disk.makeDirectories(album)
+        disk.setMountPoints([])
+        let paths = isSelection ? [alice.path("Trip"), alice.path("x.jpg")] : [alice.path("Trip")]
+        let reply = alice.request(
+            .shareCreate(paths: paths, title: "Trip", publicPermission: "none", isSealed: true))
+        #expect(reply.code == 0, "\(reply)")
+        try village.pass(8)
+        let all = files.merging(["x.jpg": "xxx"]) { $1 }
+        #expect(laptop.tree(.library) == all)
+        disk.restore(before)
+        disk.setMountPoints([album])
+        try #require(try village.settle())
+        for replica in [alice, laptop] { #expect(replica.tree(.library) == all, "\(replica.label)") }
+        let zone = try #require(try alice.store.read { db in try db.zones() }.first { $0.kind == .share })
+        let shared = try alice.store.read { db in try db.base(in: zone.id) }.filter { $0.kind == .file }
+        #expect(shared.count == (isSelection ? 4 : 3))
+    }
+
+    @Test func `a marker that the user put into an empty folder deletes nothing`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        for name in ["a", "b", "c"] { try disk.write("\(name).jpg", name) }
+        try #require(try village.settle())
+        let marker = try disk.read(".shoebox/root.json")
+        disk.unmount(.replaced)
+        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+        try village.pass(8)
+        #expect(laptop.tree(.library).count == 3)
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        disk.mount()
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty && laptop.tree(.library).count == 3, "\(alice.problems)")
+    }
+
+    /// Only the first look is at everything, as a daemon's.
+    @Test
+    func `a library that has another device number after a restart goes on, though something was deleted meanwhile`()
+        throws
+    {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        for name in ["a", "b", "c"] { try disk.write("\(name).jpg", name) }
+        try #require(try village.settle())
+        disk.changeDevice()
+        try disk.delete("a.jpg")
+        try laptop.machine.library.write("new.jpg", "new")
+        try laptop.round()
+        try alice.restart()
+        try alice.round(.all)
+        for _ in 0..<8 {
+            village.world.clock.advance(milliseconds: 2_000)
+            try laptop.round()
+            try alice.round(.directories([:]))
+        }
+        for replica in [alice, laptop] {
+            #expect(replica.tree(.library) == ["b.jpg": "b", "c.jpg": "c", "new.jpg": "new"], "\(replica.label)")
+        }
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+    }
+}
