@@ -19,6 +19,33 @@ extension Engine {
         rebuilding = nil
     }
 
+    /// Has a folder that is another directory than the one that was looked at compared like one of which nothing is known:
+    /// what is missing comes back from the container, and what has bytes of before is no edit. False if it is the same one.
+    func compareAnew(_ root: RootKind) throws -> Bool {
+        guard try hasOtherIdentity(root) else { return false }
+        let identity = try files(root).identity()
+        var waiting = try foldersToRebuild()
+        waiting.insert(root)
+        try store.write { db in
+            // The folders of people, above those of their shares, are of no zone.
+            let known = try knownFiles(root, db) + db.base(in: .none).filter { $0.root == root }
+            for row in known {
+                try db.removeBase(row.id)
+                try db.removeSidecar(row.id)
+                try db.markDirty(row.id)
+            }
+            try db.markLayoutDirty()
+            try setIdentity(identity, of: root, db)
+            try db.setMetaText(servedKey(root), "1")
+            try db.setMetaText(
+                rebuildKey, waiting.map { String($0.rawValue) }.sorted().joined(separator: ","))
+        }
+        rebuilding = nil
+        missing = missing.filter { !isShown($0.key, in: root) }
+        try clearProblem("massDeletion", path: display(.root, root))
+        return true
+    }
+
     /// The watched folders that must not be scanned or written yet.
     func foldersToRebuild() throws -> Set<RootKind> {
         if let rebuilding { return rebuilding }
