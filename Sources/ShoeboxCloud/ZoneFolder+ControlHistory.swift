@@ -152,8 +152,7 @@ extension ZoneFolder {
         let listed = names.values.filter { $0.version > known.version }
         var files: [ControlFile] = []
         for version in Set(versions).union(listed).sorted(by: >).prefix(1_000) {
-            guard let file = try? envelope(version), (try? checkSignature(file)) != nil else { continue }
-            files.append(file)
+            if let file = try checkedControl(version) { files.append(file) }
         }
         let region = ControlRegion(try succession(of: files, settled: [known], names: names))
         let newest = files.first { file in
@@ -205,7 +204,7 @@ extension ZoneFolder {
                 try checkSignature(file)
                 found[version] = file
             } catch {
-                guard [.notYet, .damaged, .notPermitted, .newerFormat].contains(error.code) else { throw error }
+                guard error.isAboutFile else { throw error }
                 problems.append(error)
             }
         }
@@ -279,8 +278,7 @@ extension ZoneFolder {
                 guard file.version.version > 1 else { continue }
                 // Not fatal when it isn't seen: what is known counts for itself, which only restricts.
                 let name = names[parent] ?? ControlVersion(version: file.version.version - 1, hash: parent)
-                guard let found = try? envelope(name), (try? checkSignature(found)) != nil else { continue }
-                open[parent] = found
+                if let found = try checkedControl(name) { open[parent] = found }
             }
         }
     }

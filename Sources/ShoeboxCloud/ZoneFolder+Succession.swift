@@ -26,7 +26,7 @@ extension ZoneFolder {
             let known = Set(settled.map(\.hash))
             var settledFiles = files.filter { known.contains($0.version.hash) }
             for version in settled where !settledFiles.contains(where: { $0.version == version }) {
-                if let file = try? envelope(version) { settledFiles.append(file) }
+                if let file = try checkedControl(version) { settledFiles.append(file) }
             }
             let lineages = settledFiles.map { file in
                 file.lineage.map(\.hash) + (file.consent == nil ? [] : [file.version.hash])
@@ -34,6 +34,13 @@ extension ZoneFolder {
             let held = lineages.max { $0.count < $1.count } ?? []
             let handovers = try handovers(in: settledFiles + files, held: Set(held), names: names)
             result = Succession(founder: founder, of: handovers, settled: held) { $0.fingerprint == fingerprint }
+            // Without a hand-over that was taken for valid, the zone would be its former owner's again.
+            if let lost = held.first(where: { !result.lineage.contains($0) }) {
+                throw CloudError(
+                    code: .rolledBack, message: "The control by which the zone was handed over is gone from the container.",
+                    remedy: "If the mount was restored from a backup, the device of anybody who takes part heals it.",
+                    path: (names[lost].map { path("control", $0.description) } ?? path("control")).description)
+            }
         }
         let owners = [founder] + result.handovers.map(\.owner)
         guard fingerprint == nil || owners.contains(where: { $0.fingerprint == fingerprint }) else {
@@ -51,8 +58,7 @@ extension ZoneFolder {
         let names = try controlsByHash()
         var files: [ControlFile] = []
         for version in names.values.sorted(by: >).prefix(Self.newestMax) {
-            guard let file = try? envelope(version), (try? checkSignature(file)) != nil else { continue }
-            files.append(file)
+            if let file = try checkedControl(version) { files.append(file) }
         }
         return try succession(of: files, expecting: fingerprint, names: names).owner
     }
@@ -65,19 +71,18 @@ extension ZoneFolder {
         for file in files where file.consent != nil { found[file.version.hash] = file }
         for version in files.flatMap(\.lineage) {
             guard found[version.hash] == nil, found.count < Self.handoversMax,
-                names[version.hash] != nil || held.contains(version.hash),
-                let file = try? envelope(version), (try? checkSignature(file)) != nil
+                names[version.hash] != nil || held.contains(version.hash), let file = try checkedControl(version)
             else { continue }
             found[version.hash] = file
         }
         var result: [Handover] = []
         for file in found.values.sorted(by: { $0.version < $1.version }) {
             guard let consent = file.consent, consent.isSigned(zone: zone, owner: file.account),
-                (try? checkDevice(consent.device, of: consent.account, path: path("control"))) != nil
+                try isAdmitted(consent.device, of: consent.account)
             else { continue }
             // A device that was retired must not hand anything over afterwards.
             let isRetired = accounts.cached(file.account)?.devices[file.device]?.isRetired == true
-            guard !isRetired || held.contains(file.version.hash) || isWitnessed(file) else { continue }
+            if isRetired, !held.contains(file.version.hash), try !isWitnessed(file) { continue }
             result.append(
                 Handover(
                     hash: file.version.hash, version: file.version.version, lineage: file.lineage.map(\.hash),
@@ -87,15 +92,41 @@ extension ZoneFolder {
     }
 
     /// Whether a device in good standing of who signed a hand-over says by its head that it has taken it for valid.
-    private func isWitnessed(_ handover: ControlFile) -> Bool {
-        guard let replicas = try? replicas(), let account = accounts.cached(handover.account) else { return false }
-        for (replica, cursor) in replicas.sorted(by: { $0.key < $1.key }).prefix(1_000) {
-            guard let head = (try? readHead(replica, from: cursor))?.newest, head.account == handover.account,
+    private func isWitnessed(_ handover: ControlFile) throws(CloudError) -> Bool {
+        guard let account = accounts.cached(handover.account) else { return false }
+        for (replica, cursor) in try replicas().sorted(by: { $0.key < $1.key }).prefix(1_000) {
+            guard let head = try readHead(replica, from: cursor).newest, head.account == handover.account,
                 account.devicesInGoodStanding.contains(head.device), let named = head.control
             else { continue }
             if named == handover.version { return true }
-            if let file = try? envelope(named), file.lineage.contains(handover.version) { return true }
+            if let file = try checkedControl(named), file.lineage.contains(handover.version) { return true }
         }
         return false
     }
+
+    /// A control's file whose signature was checked; nil if it isn't seen, or isn't right.
+    /// - Throws: what the mount fails to say now. That proves nothing: who owns the zone would depend on it.
+    func checkedControl(_ version: ControlVersion) throws(CloudError) -> ControlFile? {
+        do {
+            let file = try envelope(version)
+            try checkSignature(file)
+            return file
+        } catch {
+            guard error.isAboutFile else { throw error }
+            return nil
+        }
+    }
+
+    private func isAdmitted(_ device: DeviceID, of account: AccountID) throws(CloudError) -> Bool {
+        do { try checkDevice(device, of: account, path: path("control")) } catch {
+            guard error.isAboutFile else { throw error }
+            return false
+        }
+        return true
+    }
+}
+
+extension CloudError {
+    /// Whether it is what a file is, or isn't (yet), and not what the mount can't do now.
+    var isAboutFile: Bool { [.notYet, .damaged, .notPermitted, .newerFormat].contains(code) }
 }

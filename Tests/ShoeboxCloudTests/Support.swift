@@ -22,7 +22,21 @@ final class MemoryMount: Mount {
         return Array(Set(names))
     }
 
+    /// Reads until one fails, with an error that passes; nil for none.
+    private let goodReads = Mutex<Int?>(nil)
+
+    /// Has one read fail after so many that don't; nil for none.
+    func failRead(after count: Int?) { goodReads.withLock { $0 = count } }
+    /// Whether the read that is to fail has not come yet.
+    var hasFailureLeft: Bool { goodReads.withLock { $0 != nil } }
+
     func read(_ path: MountPath, from offset: UInt64, maxBytes: Int) throws(FileError) -> [UInt8] {
+        let fails = goodReads.withLock { left in
+            guard let count = left else { return false }
+            left = count > 0 ? count - 1 : nil
+            return count == 0
+        }
+        if fails { throw FileError(code: .inputOutput, operation: "read", path: path.description) }
         guard let bytes = self[path] else { throw FileError(code: .absent, operation: "read", path: path.description) }
         guard offset < UInt64(bytes.count) else { return [] }
         return Array(bytes[Int(offset)...].prefix(maxBytes))

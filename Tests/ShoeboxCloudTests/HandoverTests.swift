@@ -1,0 +1,86 @@
+import ShoeboxModel
+import ShoeboxWorld
+import Testing
+
+@testable import ShoeboxCloud
+
+/// Ann's zone, which is Bob's since.
+struct HandoverTests {
+    let cast: Cast
+    let handover: VerifiedControl
+    let last: VerifiedControl
+
+    init() throws {
+        let cast = try Cast()
+        var ring = cast.annRing
+        let offer = TransferOffer(
+            account: cast.bob.account, permission: .readWrite, staysAdmin: true, number: cast.source.bytes(16))
+        let consent = try TransferConsent(offer, of: cast.folder.zone, by: cast.ann.account, identity: cast.bob)
+        let current = try cast.folder.currentControl(identity: cast.ann, keyring: &ring)
+        var control = current.control
+        control.offer = offer
+        control.handOver(offer, at: [:])
+        handover = try cast.folder.publishControl(
+            control, replacing: current, keyring: &ring, consent: consent, identity: cast.ann, nowMilliseconds: 5,
+            randomBytes: cast.source.bytes
+        ).verified
+        let next = try cast.folder.currentControl(identity: cast.bob, keyring: &ring)
+        control = next.control
+        control.title = "Sea"
+        last = try cast.folder.publishControl(
+            control, replacing: next, keyring: &ring, identity: cast.bob, nowMilliseconds: 6,
+            randomBytes: cast.source.bytes
+        ).verified
+        self.cast = cast
+    }
+
+    private func current(known: [ControlVersion]) throws -> CurrentControl {
+        var ring = ZoneKeyring()
+        return try cast.folder.currentControl(known: known, identity: cast.ann, keyring: &ring)
+    }
+
+    /// Each read once; the former owner must not take itself for the owner for that, nor anybody for somebody else's device.
+    private func failingEachRead(_ body: () throws -> Void) throws {
+        for count in 0..<1_000 {
+            cast.mount.failRead(after: count)
+            do { try body() } catch let error as CloudError { #expect(error.code == .mount, "read \(count): \(error)") }
+            guard !cast.mount.hasFailureLeft else {
+                cast.mount.failRead(after: nil)
+                return #expect(count > 2)
+            }
+        }
+        Issue.record("it reads without end")
+    }
+
+    @Test func `a read that fails makes nobody the owner who is it no more`() throws {
+        for known in [[], [cast.first.version], [handover.version], [last.version]] {
+            try failingEachRead {
+                let found = try current(known: known)
+                #expect(found.control.owner == cast.bob.account && found.control.title == "Sea", "\(known)")
+                #expect(found.problems.isEmpty, "\(found.problems)")
+            }
+        }
+        try failingEachRead {
+            let owner = try cast.folder.presentOwner()
+            #expect(owner == cast.bob.account)
+        }
+        try failingEachRead {
+            let signature = try cast.folder.newestSignature(
+                of: [last.version], after: handover.version, admins: [cast.ann.account])
+            #expect(signature?.signer == cast.bob.account)
+        }
+    }
+
+    @Test func `a hand-over that is gone again leaves the zone with whom it was known to be`() throws {
+        let path = cast.folder.path("control", handover.version.description)
+        let bytes = try #require(cast.mount[path])
+        for damaged in [nil, bytes.dropLast(1) + [1]] as [[UInt8]?] {
+            cast.mount[path] = damaged
+            let code = code { _ = try current(known: [last.version]) }
+            #expect(code == .rolledBack)
+        }
+        cast.mount[path] = bytes
+        let owner = try current(known: [last.version]).control.owner
+        #expect(owner == cast.bob.account)
+    }
+}
