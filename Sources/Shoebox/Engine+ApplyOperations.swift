@@ -135,21 +135,28 @@ extension Engine {
                 if id.isZoneRoot || id.zone == .none, let parent = scope.layout.nodes[id]?.parent {
                     try noteMaking(id, at: path, in: parent, root: root)
                 }
-                let isTaken = try isDirectoryOfOther(than: id, at: path, scope, root)
-                let outcome = isTaken ? .stale("another folder is still at '\(path)'") : applier.apply(operation)
+                let outcome: ApplyOutcome
+                do {
+                    let isTaken = try isDirectoryOfOther(than: id, at: path, scope, root)
+                    outcome = isTaken ? .stale("another folder is still at '\(path)'") : applier.apply(operation)
+                } catch let error as FileError {
+                    outcome = .failed(error)
+                }
                 // What its user put there before is looked at as what is in that folder. What can't be listed is named by its scan.
-                if case .done = outcome, (try? files(root).list(path))?.isEmpty == false {
+                if case .done = outcome, (try? files(root).list(path))?.isEmpty != true {
                     later[.init(root: root, path: path)] = world.uptimeMilliseconds()
                 }
                 try note(operation, outcome)
             default:
                 // Only writes can wait: what moves may be what one of them waits for.
                 try putInPlace()
-                if let stale = try becameOther(operation, root: root) {
-                    try note(operation, stale)
-                } else {
-                    try note(operation, applier.apply(operation))
+                let outcome: ApplyOutcome
+                do { outcome = try becameOther(operation, root: root) ?? applier.apply(operation) } catch let error
+                    as FileError
+                {
+                    outcome = .failed(error)
                 }
+                try note(operation, outcome)
             }
         }
         try putInPlace()
@@ -187,8 +194,7 @@ extension Engine {
     /// or somebody else, put there. The scan finds out what became of the one that is known.
     private func becameOther(_ operation: FileOperation, root: RootKind) throws -> ApplyOutcome? {
         guard let (id, path) = operation.source, let row = try store.read({ db in try db.base(id) }),
-            // What can't be seen is told by the operation itself.
-            let entry = try? files(root).entry(at: path), entry.kind != (row.kind == .folder ? .directory : .file)
+            let entry = try present(path, root), entry.kind != (row.kind == .folder ? .directory : .file)
         else { return nil }
         lookAtObstacle(in: .init(root: root, path: path.parent))
         return .stale("'\(path)' is another thing by now")
@@ -199,8 +205,7 @@ extension Engine {
     private func isDirectoryOfOther(
         than id: RecordID, at path: RelativePath, _ scope: ApplyScope, _ root: RootKind
     ) throws -> Bool {
-        // What can't be seen is told by the operation itself.
-        guard let present = try? files(root).entry(at: path), present.kind == .directory else { return false }
+        guard let present = try present(path, root), present.kind == .directory else { return false }
         return try store.read { db in
             guard let other = try db.base(at: path, root: root, top: top(root)), other != id,
                 scope.layout.nodes[other] != nil, let row = try db.base(other)

@@ -85,7 +85,7 @@ extension Engine {
             let isDirectory = entry.kind == .directory
             if settings.ignore.ignores(path.appending(entry.name), isDirectory: isDirectory) { return true }
             if isDirectory, entry.name == OwnPaths.tags.last {
-                return holdsTagFilesOnly(path.appending(entry.name), root)
+                return try holdsTagFilesOnly(path.appending(entry.name), root)
             }
             if isDirectory {
                 // Of what is in it, all that is a record has left it, too.

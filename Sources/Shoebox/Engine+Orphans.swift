@@ -101,7 +101,12 @@ extension Engine {
             if let orphan = try? JSONDecoder().decode(Orphan.self, from: Data(text.utf8)),
                 let root = RootKind(rawValue: orphan.root)
             {
-                guard try remove(orphan, of: Self.record(ofOrphan: key), root, &besides) else { continue }
+                do {
+                    guard try remove(orphan, of: Self.record(ofOrphan: key), root, &besides) else { continue }
+                } catch let error as FileError {
+                    log("the sidecar of a photo that is gone stays for now: \(error)")
+                    continue
+                }
                 removed.insert(root)
             }
             over.append(key)
@@ -126,7 +131,7 @@ extension Engine {
         of orphan: Orphan, named name: FileName, _ known: RecordID, _ root: RootKind, _ db: Database
     ) throws -> RecordID {
         // Another record may stand for the same directory since.
-        if let directory = orphan.directory, let entry = try? files(root).entry(at: directory.appending(name)),
+        if let directory = orphan.directory, let entry = try present(directory.appending(name), root),
             entry.stamp.isUnchanged(from: orphan.stamp),
             let there = try db.base(at: directory, root: root, top: top(root))
         {
@@ -137,6 +142,15 @@ extension Engine {
         return try db.zonesOfMoves(of: known.name).map { RecordID(zone: $0, name: known.name) }.first {
             try db.base($0) != nil
         } ?? known
+    }
+
+    /// What is at a path; nil also for what can't be looked at for good.
+    /// - Throws: an error that may pass.
+    func present(_ path: RelativePath, _ root: RootKind) throws(FileError) -> DirectoryEntry? {
+        do { return try files(root).entry(at: path) } catch {
+            guard !error.mayPass else { throw error }
+            return nil
+        }
     }
 
     /// False if it is to be tried again. Adds the photo that stands beside what was removed.

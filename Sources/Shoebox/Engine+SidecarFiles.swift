@@ -148,12 +148,17 @@ extension Engine {
     ) -> ApplyOutcome {
         let applier = makeApplier(root)
         let outcome = applier.trash(path, expecting: stamp, record: record)
-        guard case .stale = outcome, let entry = try? files(root).entry(at: path), entry.kind == .file,
-            !files(root).hasWriter(path),
-            let bytes = try? files(root).readAll(path, maxBytes: SidecarDocument.bytesMax),
-            case .broken = SidecarDocument.read(bytes, wasOurs: true)
-        else { return outcome }
-        return applier.trash(path, expecting: entry.stamp, record: record)
+        guard case .stale = outcome else { return outcome }
+        do {
+            guard let entry = try files(root).entry(at: path), entry.kind == .file, !files(root).hasWriter(path),
+                case .broken = SidecarDocument.read(
+                    try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax), wasOurs: true)
+            else { return outcome }
+            return applier.trash(path, expecting: entry.stamp, record: record)
+        } catch {
+            // Whether it is broken is to be found out yet.
+            return error.mayPass ? .failed(error) : outcome
+        }
     }
 
     /// Moves a record's sidecar file along with its photo, if its new place is free; false if that is taken. One that was
@@ -169,9 +174,7 @@ extension Engine {
         guard source != destination, let entry = try files.entry(at: source), entry.kind == .file else { return true }
         let isAsSeen = entry.stamp.isUnchanged(from: row.stamp)
         if !isAsSeen {
-            guard let bytes = try? files.readAll(source, maxBytes: SidecarDocument.bytesMax),
-                case .document(let document) = SidecarDocument.read(bytes), document.record == id.name
-            else { return true }
+            guard try mayBeSidecar(source, of: id, files) else { return true }
         }
         guard try files.entry(at: destination) == nil else { return false }
         try files.rename(source, to: destination, mode: .failIfExists)
@@ -182,6 +185,15 @@ extension Engine {
         try store.write { db in try db.setSidecar(moved) }
         if !isAsSeen { later[.init(root: root, path: new.parent)] = world.uptimeMilliseconds() }
         return true
+    }
+
+    /// Whether a file is a sidecar of this record. One that can't be read now may be: what is in it goes along with its photo
+    /// and is told there, where it would be taken for what the next photo of that name says.
+    private func mayBeSidecar(_ path: RelativePath, of id: RecordID, _ files: any LocalFileSystem) throws -> Bool {
+        let bytes: [UInt8]
+        do { bytes = try files.readAll(path, maxBytes: SidecarDocument.bytesMax) } catch { return error.mayPass }
+        guard case .document(let document) = SidecarDocument.read(bytes) else { return false }
+        return document.record == id.name
     }
 
     /// Takes an own sidecar out of the way of a file that another device has under its name: such as the JSON file that

@@ -211,13 +211,18 @@ extension Engine {
 
     /// Whether a folder of the name of one for tag files, where no zone has one, holds nothing but tag files: it was copied,
     /// or stayed behind.
-    func holdsTagFilesOnly(_ folder: RelativePath, _ root: RootKind) -> Bool {
-        guard let entries = try? files(root).list(folder) else { return false }
-        return entries.allSatisfy { entry in
-            guard entry.kind == .file,
-                let bytes = try? files(root).readAll(folder.appending(entry.name), maxBytes: TagFile.bytesMax)
-            else { return false }
-            return TagFile(bytes) != nil
+    /// - Throws: when that can't be told now: it would be published as an album.
+    func holdsTagFilesOnly(_ folder: RelativePath, _ root: RootKind) throws(FileError) -> Bool {
+        do {
+            for entry in try files(root).list(folder) {
+                guard entry.kind == .file,
+                    TagFile(try files(root).readAll(folder.appending(entry.name), maxBytes: TagFile.bytesMax)) != nil
+                else { return false }
+            }
+            return true
+        } catch {
+            guard !error.mayPass else { throw error }
+            return false
         }
     }
 

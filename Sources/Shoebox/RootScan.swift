@@ -273,7 +273,11 @@ struct RootScan {
             switch entry.kind {
             case .directory:
                 let entryPath = path.appending(entry.name)
-                if child == nil, entry.name == OwnPaths.tags.last, engine.holdsTagFilesOnly(entryPath, root) {
+                do {
+                    let isTags = child == nil && entry.name == OwnPaths.tags.last
+                    if isTags, try engine.holdsTagFilesOnly(entryPath, root) { continue }
+                } catch {
+                    try putOff(entryPath, error, lookingAt: path, outcome: &outcome)
                     continue
                 }
                 if let child, child.kind == .folder, child.isSameFile(as: entry.stamp) {

@@ -53,6 +53,18 @@ extension Stage {
             for suffix in ["", ".json"] {
                 try bob.machine.library.move("aside.jpg" + suffix, to: "m.jpg" + suffix)
             }
+        case .movingSaved:
+            for suffix in ["", ".json"] { try library.delete("Summer/deep/b.jpg" + suffix) }
+            try cross("Summer/d.jpg", library, "Summer/deep/b.jpg", library)
+            try library.write("Summer/deep/b.jpg", "saved", saving: .replacing)
+        case .renamedEdited:
+            let text = String(decoding: try others.read("alice/Summer/a.jpg.json"), as: UTF8.self)
+            try others.write("alice/Summer/a.jpg.json", text.replacing("of a", with: "by hand"))
+        case .copyingTags:
+            for (path, bytes) in library.tree() where path.hasPrefix("Summer/.tags/") {
+                let copy = path.replacing("Summer/", with: "Summer/deep/")
+                try library.write(copy, String(decoding: bytes, as: UTF8.self))
+            }
         case .deleting: try library.delete("Summer/deep")
         case .deletingTheirs: try others.delete("alice/Summer/deep/b.jpg")
         case .droppingTheirs: try others.delete("alice/Summer")

@@ -14,9 +14,10 @@ enum Deed: String, CaseIterable {
     // What users do with files, and what comes of it at the others'.
     case importing, mirroring, firstMirror, overwriting, overwritten, renaming, renamed, moving, deleting, deleted
     case deletingTheirs, deletedTheirs, droppingTheirs, swapping, swapped, conflict, readOnlyEdit
-    case movingOut, movingIn, changingPlaces, movingReplaced, swappingSaved
+    case movingOut, movingIn, changingPlaces, movingReplaced, swappingSaved, movingSaved, swappedFolders
     // What is said of photos.
-    case sidecar, sidecarSeen, sidecarMended, tag, untag, tagRename, tagDelete, tagRenameOwn, tagDeleteOwn, rate
+    case sidecar, sidecarSeen, sidecarMended, renamedEdited, copyingTags, tag, untag, tagRename, tagDelete,
+        tagRenameOwn, tagDeleteOwn, rate
     case caption, resolve
     // Shares and people.
     case share, shareAdd, shareRemove, shareTitle, invite, accept, joinByLink, joined, publish, demote, demoted
@@ -36,6 +37,7 @@ enum Deed: String, CaseIterable {
     var victim: Person {
         switch self {
         case .mirroring, .overwritten, .renamed, .swapped, .deleted, .deletingTheirs, .droppingTheirs, .sidecarSeen,
+            .renamedEdited, .swappedFolders,
             .conflict, .movingOut, .movingIn, .changingPlaces, .readOnlyEdit, .accept, .joinByLink, .demoted, .revoked,
             .leave, .leaveKeeping, .ended, .endedKeeping, .segmentMended,
             .restoreShare, .takeOver, .declineTransfer, .acceptInvited, .acceptAll, .decline, .ask:

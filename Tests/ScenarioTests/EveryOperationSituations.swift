@@ -86,7 +86,18 @@ extension Stage {
         case .tagRenameOwn, .tagDeleteOwn:
             try must(alice.request(.tag(path: alice.path("Private/c.jpg"), titles: ["own"], isMember: true)))
             try rest()
-        case .movingReplaced, .swappingSaved:
+        case .renamedEdited:
+            try must(caption("of a"))
+            try rest()
+            for suffix in ["", ".json"] { try library.move("Summer/a.jpg" + suffix, to: "Summer/z.jpg" + suffix) }
+            try library.write("Summer/a.jpg", "new")
+        case .swappedFolders:
+            try library.write("Summer/more/d.jpg", "ddd")
+            try rest()
+            try library.move(
+                try #require(RelativePath("Summer/deep")), to: try #require(RelativePath("Summer/more")),
+                mode: .exchange)
+        case .movingReplaced, .swappingSaved, .movingSaved:
             try library.write("Summer/d.jpg", "ddd")
             try library.write("Summer/deep/e.jpg", "eee")
             try rest()
