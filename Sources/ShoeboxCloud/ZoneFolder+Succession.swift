@@ -37,7 +37,7 @@ extension ZoneFolder {
             // Without a hand-over that was taken for valid, the zone would be its former owner's again.
             if let lost = held.first(where: { !result.lineage.contains($0) }) {
                 throw CloudError(
-                    code: .rolledBack, message: "The control by which the zone was handed over is gone from the container.",
+                    code: .rolledBack, message: "The control by which the zone was handed over is gone.",
                     remedy: "If the mount was restored from a backup, the device of anybody who takes part heals it.",
                     path: (names[lost].map { path("control", $0.description) } ?? path("control")).description)
             }
