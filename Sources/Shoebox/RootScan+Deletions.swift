@@ -19,6 +19,16 @@ extension RootScan {
             if engine.isShown(id, in: root) { engine.missing[id] = nil }
         }
         try forgetReturned(besides: Set(moved.keys))
+        let fresh = moved.filter { engine.missing[$0.key] == nil }.sorted { $0.key < $1.key }
+        do {
+            for id in try engine.forgetPutAway(fresh.map(\.value.row), root) { moved[id] = nil }
+        } catch let error as FileError {
+            // They are looked for again before they are taken as deleted.
+            for (id, item) in fresh {
+                moved[id] = nil
+                try putOff(OwnPaths.trash, error, lookingAt: item.path.parent, outcome: &outcome)
+            }
+        }
         var newest: [ZoneID: UInt64] = [:]
         for (id, _) in moved {
             if engine.missing[id] == nil { engine.missing[id] = now }

@@ -8,6 +8,18 @@ extension KeptScript {
         func keep(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
             all.append(KeptScript(story, isVillage: isVillage, seed: seed, steps))
         }
+        // It had left, nobody had heard of it, and what it had put into the trash for that looked deleted.
+        keep(
+            "what was put into the trash after a backup was not deleted by its user", seed: 41_001_413,
+            [
+                .user(machine: 4, root: .shared, .overwrite(file: 984, .replacing, bytes: 13)), .sync(machine: 2),
+                .user(machine: 5, root: .library, .breakSidecar(file: 646)), .fault(machine: 4, .backUpState),
+                .command(machine: 4, root: .library, .leave(share: 642, keepsCopy: false)),
+                .user(machine: 1, root: .shared, .deleteSidecar(file: 443)), .sync(machine: 5),
+                .command(machine: 3, root: .library, .accept), .fault(machine: 1, .backUpState),
+                .fault(machine: 4, .restoreState),
+                .user(machine: 0, root: .shared, .beginWriting(folder: 522, name: 304, bytes: 72)),
+            ])
         // It had uploaded the content, and died; no head of its own tells that the container was put back.
         keep(
             "a content that the container lost before a head named it is there again", seed: 37_000_354,

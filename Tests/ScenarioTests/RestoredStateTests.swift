@@ -299,6 +299,27 @@ import Testing
         #expect(bob.problems.isEmpty, "\(bob.problems)")
     }
 
+    /// Nobody has heard of the leave, and the share goes on: what lies in the trash for it was not deleted by its user.
+    @Test func `a leave that a restored state does not know deletes nothing for others`() throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let (alice, bob) = (party.alice, party.bob)
+        let tree = alice.tree(.library)
+        let backup = (store: try bob.store.backup(), identity: bob.identity)
+        #expect(bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        #expect(bob.tree(.shared).isEmpty)
+        try bob.restart(store: backup.store, identity: backup.identity)
+        try bob.machine.shared.write(shared + "new.jpg", "new")
+        try #require(try village.settle())
+        try village.meet()
+        try #require(try village.settle())
+        #expect(alice.tree(.library) == tree.merging(["Summer/new.jpg": "new"]) { $1 })
+        for (path, text) in tree where path.hasPrefix("Summer/") {
+            #expect(bob.tree(.shared)["alice/" + path] == text, "\(path)")
+        }
+        #expect(bob.problems.map(\.code).allSatisfy { $0 == "newReplica" }, "\(bob.problems)")
+    }
+
     /// When the other devices are there again.
     enum Return: CaseIterable { case before, together, after }
 

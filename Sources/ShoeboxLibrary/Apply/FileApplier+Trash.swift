@@ -104,6 +104,17 @@ extension FileApplier {
         return items
     }
 
+    /// The files that lie in the trash, whatever is noted of them.
+    public func trashedFiles() throws(FileError) -> Set<FileIdentity> {
+        var result: Set<FileIdentity> = []
+        for (_, day) in try trashDays() {
+            for entry in try files.list(day) where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
+                result.insert(entry.stamp.identity)
+            }
+        }
+        return result
+    }
+
     /// Moves something from the trash to a free path, making the folders on the way there.
     public func restore(_ item: TrashItem, to path: RelativePath) -> ApplyOutcome {
         do throws(FileError) {

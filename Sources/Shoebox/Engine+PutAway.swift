@@ -1,0 +1,49 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+extension Engine {
+    /// Forgets files that are gone, and lie in the trash of their folder: this device has put them there, though the state does
+    /// not know it, as it was put back to before it left a share. They are no deletions of its user's, and what the records
+    /// still show comes back.
+    ///
+    /// - Parameter gone: what was not found, the files in folders that are gone not by themselves.
+    /// - Returns: which of it is forgotten.
+    /// - Throws: when the trash can't be looked at.
+    func forgetPutAway(_ gone: [BaseRow], _ root: RootKind) throws -> Set<RecordID> {
+        guard !gone.isEmpty else { return [] }
+        let trashed = try makeApplier(root).trashedFiles()
+        guard !trashed.isEmpty else { return [] }
+        let forgotten = try store.write { db in
+            var forgotten: Set<RecordID> = []
+            for row in gone {
+                let rows = try [row] + rows(in: row, db)
+                guard rows.contains(where: { isIn(trashed, $0) }) else { continue }
+                for row in rows {
+                    try db.removeBase(row.id)
+                    try db.removeSidecar(row.id)
+                    try db.markDirty(row.id)
+                }
+                forgotten.insert(row.id)
+            }
+            if !forgotten.isEmpty { try db.markLayoutDirty() }
+            return forgotten
+        }
+        if !forgotten.isEmpty { log("\(forgotten.count) files or folders are gone as they were put into the trash") }
+        return forgotten
+    }
+
+    private func isIn(_ trashed: Set<FileIdentity>, _ row: BaseRow) -> Bool {
+        row.kind == .file && row.stamp.birthNanoseconds != 0 && trashed.contains(row.stamp.identity)
+    }
+
+    /// All that the state knows in a folder, however deep; nothing in a file.
+    private func rows(in folder: BaseRow, _ db: Database) throws -> [BaseRow] {
+        guard folder.kind == .folder else { return [] }
+        return try db.baseChildren(of: folder.id, root: folder.root).flatMap { [$0] + (try rows(in: $0, db)) }
+    }
+}
