@@ -22,8 +22,12 @@ extension Engine {
             var forgotten: Set<RecordID> = []
             for row in gone {
                 let rows = try [row] + rows(in: row, db)
-                guard rows.contains(where: { isIn(trashed, $0) }) else { continue }
+                // What others deleted is gone for good, and its sidecar follows it as always.
+                guard try rows.contains(where: { try isIn(trashed, $0) && db.record($0.id)?.isLive == true }) else {
+                    continue
+                }
                 for row in rows {
+                    try oweRemoval(ofSidecarBeside: row, db)
                     try db.removeBase(row.id)
                     try db.removeSidecar(row.id)
                     try db.markDirty(row.id)
