@@ -25,6 +25,8 @@ public protocol SimulatedReplica: AnyObject {
     /// A person answers what the engine asks about after all is healed: that deletions were meant, that a share is to
     /// come back. Returns whether it was asked anything.
     func answer() -> Bool
+    /// Whether an answer has taken back more than it was about, as it undid a transaction of several photos.
+    var hasTakenBackMore: Bool { get }
     /// Looks at everything, after all that watchers told of has been taken in: how many changes had been missed.
     func changesMissed() throws -> Int
     /// Keeps a copy of the state directory.
@@ -48,6 +50,8 @@ extension SimulatedReplica {
     public var pending: [String] { [] }
     /// Nothing is asked.
     public func answer() -> Bool { false }
+    /// Nothing is taken back.
+    public var hasTakenBackMore: Bool { false }
     /// Looks at everything each time.
     public func changesMissed() throws -> Int { 0 }
     /// No backup.

@@ -388,7 +388,7 @@ public final class Simulation {
         }
         let lost = lostEntries
         for entry in lost { failures.append("lost: \(entry)") }
-        if !bringsBack { checkShown(besides: Set(lost.map(\.number))) }
+        if !bringsBack, !replicas.contains(where: \.hasTakenBackMore) { checkShown(besides: Set(lost.map(\.number))) }
         failures += world.storage.violations.filter { !setup.allowedViolations.contains($0.rule) }
             .map { "contract: \($0)" }
         checkPermissions()

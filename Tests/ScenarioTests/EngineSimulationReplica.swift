@@ -18,6 +18,7 @@ final class EngineReplica: SimulatedReplica {
     private var needsScan = true
     /// For how many healing rounds in a row contents were missing.
     private var missingRounds = 0
+    private(set) var hasTakenBackMore = false
     private var scannedAt: UInt64 = 0
     private var stateBackup: (store: Store, identity: Identity)?
     private var isStateLost = false
@@ -258,6 +259,8 @@ final class EngineReplica: SimulatedReplica {
                 let state = try? replica.store.read({ db in try db.state(of: id) }), state.isLive,
                 state.content?.contentHash == asset.contentHash, !isKept(asset)
             else { continue }
+            let others = changes.filter { $0.token == stored.token && $0.change.record != stored.change.record }
+            if !others.isEmpty { hasTakenBackMore = true }
             replica.request(.undo(token: stored.token))
         }
     }
