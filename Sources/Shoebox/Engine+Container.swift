@@ -34,9 +34,7 @@ extension Engine {
     ///
     /// - Parameter lostState: whether the identity was in use before, and only the database is new. Which numbers were
     ///   given is lost with the old one, so that none of that replica is ever given again: this goes on as a new one.
-    /// - Returns: the watched folders that are other directories than before, taken over, and are compared with the container.
-    @discardableResult
-    public func setUp(host: String, takeOver: Bool = false, lostState: Bool = false) throws -> [RootKind] {
+    public func setUp(host: String, takeOver: Bool = false, lostState: Bool = false) throws {
         let opened = try openContainer()
         if lostState { try replaceLostReplica() }
         try store.write { db in
@@ -51,7 +49,6 @@ extension Engine {
         try Inbox(of: account, mount: world.mount, accounts: directory).make()
         if privateZone == nil { try findPrivateZone() }
         for root in RootKind.allCases { try mark(root, container: opened.id, host: host, takeOver: takeOver) }
-        return takeOver ? try RootKind.allCases.filter(compareAnew) : []
     }
 
     /// Takes a new replica id, the former one noted first: the folders' markers still name it, however this ends.
@@ -130,7 +127,7 @@ extension Engine {
             try report(
                 "rootOffline", path: name,
                 "The \(name) folder is empty or is not the one that was set up: its marker '.shoebox/root.json' is missing.",
-                "Mount the right folder there; nothing is taken as deleted. If the folder is new on purpose, stop the daemon and run 'shoebox init' once more as when it was set up, with '--take-over': what is missing comes back from the container."
+                "Mount the right folder there; nothing is taken as deleted. If the folder is new on purpose, copy everything of the former one into it, '.shoebox' too, as 'rsync -a' does."
             )
             return false
         }

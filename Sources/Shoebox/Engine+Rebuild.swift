@@ -19,33 +19,6 @@ extension Engine {
         rebuilding = nil
     }
 
-    /// Has a folder that is another directory than the one that was looked at compared like one of which nothing is known:
-    /// what is missing comes back from the container, and what has bytes of before is no edit. False if it is the same one.
-    func compareAnew(_ root: RootKind) throws -> Bool {
-        guard try hasOtherIdentity(root) else { return false }
-        let identity = try files(root).identity()
-        var waiting = try foldersToRebuild()
-        waiting.insert(root)
-        try store.write { db in
-            // The folders of people, above those of their shares, are of no zone.
-            let known = try knownFiles(root, db) + db.base(in: .none).filter { $0.root == root }
-            for row in known {
-                try db.removeBase(row.id)
-                try db.removeSidecar(row.id)
-                try db.markDirty(row.id)
-            }
-            try db.markLayoutDirty()
-            try setIdentity(identity, of: root, db)
-            try db.setMetaText(servedKey(root), "1")
-            try db.setMetaText(
-                rebuildKey, waiting.map { String($0.rawValue) }.sorted().joined(separator: ","))
-        }
-        rebuilding = nil
-        missing = missing.filter { !isShown($0.key, in: root) }
-        try clearProblem("massDeletion", path: display(.root, root))
-        return true
-    }
-
     /// The watched folders that must not be scanned or written yet.
     func foldersToRebuild() throws -> Set<RootKind> {
         if let rebuilding { return rebuilding }
@@ -106,7 +79,7 @@ extension Engine {
 
     /// Whether a comparison that meets an error is put off: the error may pass, and has not been there for long. One bad
     /// sector must not keep everything else away for ever.
-    private func mayCompareLater(_ root: RootKind, _ error: FileError) -> Bool {
+    func mayCompareLater(_ root: RootKind, _ error: FileError) -> Bool {
         let since = comparisonFailed[root] ?? world.uptimeMilliseconds()
         return error.mayPass && world.uptimeMilliseconds() < since + settings.blindMilliseconds
     }
@@ -151,7 +124,7 @@ extension Engine {
     /// What the base says of a node whose place shows just that, or bytes that it had before others overwrote them; nil if it
     /// shows something else, or nothing.
     func adoptable(_ node: LayoutNode, at path: RelativePath, _ root: RootKind) throws -> BaseRow? {
-        guard let name = path.last, let entry = try files(root).entry(at: path),
+        guard let name = path.last, let entry = try compared(path, root),
             entry.kind == (node.kind == .folder ? .directory : .file)
         else { return nil }
         var row = BaseRow(
@@ -202,7 +175,7 @@ extension Engine {
                 else { continue }
                 let path = parent.appending(name)
                 guard try !taken.contains(path) && !isKnownPlace(path, root),
-                    let entry = try self.files(root).entry(at: path), entry.kind == .file,
+                    let entry = try compared(path, root), entry.kind == .file,
                     entry.stamp.size == file.size, let found = contentHash(path, root), found.hash == hash
                 else { continue }
                 // First, as nobody looks for it once the photo is gone.

@@ -60,7 +60,7 @@ private struct MovedSearch {
     mutating func findMissing() throws -> Bool {
         for (id, path) in known where !taken.contains(path) {
             guard let node = layout.nodes[id], node.kind == .file, let hash = node.contentHash,
-                try files.entry(at: path) == nil
+                try isMissing(path)
             else { continue }
             missing[hash, default: []].append(id)
             let former = try engine.store.read { db in try db.changes(of: id.name, in: id.zone) }
@@ -68,6 +68,14 @@ private struct MovedSearch {
             for hash in Set(former).subtracting([hash]) { missingFormer[hash, default: []].append(id) }
         }
         return !missing.isEmpty
+    }
+
+    /// Whether nothing is at a path. What can't be looked at for good, as behind a link, is not taken to be elsewhere.
+    private func isMissing(_ path: RelativePath) throws(FileError) -> Bool {
+        do { return try files.entry(at: path) == nil } catch {
+            guard !engine.mayCompareLater(root, error) else { throw error }
+            return false
+        }
     }
 
     mutating func findStrays(in directory: RelativePath) throws {

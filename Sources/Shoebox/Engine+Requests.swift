@@ -306,7 +306,7 @@ extension Engine {
             try report(
                 "massDeletion", path: display(.root, root),
                 "The \(name) folder is another directory than it was, and \(count) of \(known) files and folders are not in it; nothing of that is passed on, and nothing new is put there.",
-                "Mount the right one, or put the files back. If they should be deleted for everybody, run 'shoebox sync --confirm-deletions'. If the folder is new on purpose, stop the daemon and run 'shoebox init' once more as when it was set up, with '--take-over': what is missing comes back from the container."
+                "Mount the right one, or put the files back. If they should be deleted for everybody, run 'shoebox sync --confirm-deletions'. If the folder is new on purpose, copy everything of the former one into it, with its times, as 'rsync -a' does."
             )
             return false
         }
@@ -353,11 +353,7 @@ extension Engine {
         let known = try store.read { db in try db.metaText(identityKey(root)) }
         guard now != known, !openProblems.contains(where: { $0.hasPrefix("massDeletion|") }) else { return }
         guard known == nil || !missing.keys.contains(where: { isShown($0, in: root) }) else { return }
-        try store.write { db in try setIdentity(found, of: root, db) }
-    }
-
-    func setIdentity(_ identity: RootIdentity, of root: RootKind, _ db: Database) throws {
-        try db.setMetaText(identityKey(root), identityText(identity))
+        try store.write { db in try db.setMetaText(identityKey(root), now) }
     }
 
     private func identityKey(_ root: RootKind) -> String { "identity.\(root.rawValue)" }

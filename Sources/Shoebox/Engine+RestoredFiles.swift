@@ -36,7 +36,7 @@ extension Engine {
         try rekeyMoved(moved)
     }
 
-    func knownFiles(_ root: RootKind, _ db: Database) throws -> [BaseRow] {
+    private func knownFiles(_ root: RootKind, _ db: Database) throws -> [BaseRow] {
         try zones.keys.sorted().flatMap { try db.base(in: $0) }.filter { $0.root == root }
     }
 

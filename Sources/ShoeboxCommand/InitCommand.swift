@@ -8,8 +8,7 @@ struct FolderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The cloud folder: one that all can reach.", valueName: "dir")) var container: String
     @Option(help: ArgumentHelp("The folder with your own photos.", valueName: "dir")) var library: String
     @Option(help: ArgumentHelp("The folder for what others share with you.", valueName: "dir")) var shared: String
-    @Flag(help: "Take over folders that another shoebox served which is gone for good, or that are new on purpose.")
-    var takeOver = false
+    @Flag(help: "Take over folders that another shoebox served which is gone for good.") var takeOver = false
 
     var setup: Setup {
         var setup = Setup(account: account, container: container, library: library, shared: shared)
@@ -82,7 +81,6 @@ struct InitCommand: ToolCommand {
                 "library": .string(configuration.library.text), "shared": .string(configuration.shared.text),
                 "state": .string(configuration.state.text), "madeContainer": .bool(outcome.madeContainer),
                 "madeAccount": .bool(outcome.madeAccount),
-                "renewed": .array(outcome.renewed.map(JSONValue.string)),
                 "namesakes": .array(outcome.namesakes.map(JSONValue.string)),
                 "recoveryFile": recovery.map(JSONValue.string) ?? .null,
             ],
@@ -91,9 +89,6 @@ struct InitCommand: ToolCommand {
                     + (outcome.madeContainer ? "a new container." : "the container that is there."),
                 "configuration: \(outcome.installation.file)",
             ]
-                + outcome.renewed.map {
-                    "The \($0) folder is taken over as it is: it is compared with the container, and what is missing in it comes back."
-                }
                 + (outcome.namesakes.isEmpty
                     ? []
                     : [

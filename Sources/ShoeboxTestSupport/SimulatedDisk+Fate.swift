@@ -53,16 +53,6 @@ extension SimulatedDisk {
         }
     }
 
-    /// Makes the directory that `unmount(.replaced)` shows the root from now on, as when it is the user's new disk.
-    public func keepReplacement() {
-        control { state in
-            let device = state.main.device
-            state.main = state.other
-            state.attachment = .mounted
-            state.other = SimulatedVolume(device: device, nowNanoseconds: state.main.nowNanoseconds)
-        }
-    }
-
     /// What is in the directory that `unmount(.replaced)` shows: files by their paths. A correct engine leaves it empty.
     public var replacementTree: [String: [UInt8]] { control { Self.files(of: $0.other) } }
 

@@ -144,46 +144,6 @@ import Testing
         #expect(alice.problems.isEmpty && laptop.tree(.library).count == 3, "\(alice.problems)")
     }
 
-    /// Before it is looked at, a copy of the folder may be older than what others did since; afterwards that is an edit.
-    @Test(arguments: [(copied: [:], isSeen: true), (["b.jpg": "b"], true), (["a.jpg": "a", "b.jpg": "b"], false)])
-    func `a new disk that is taken over gets what is missing from the container, and deletes and undoes nothing`(
-        copied: [String: String], isSeen: Bool
-    ) throws {
-        var village = try Village(labels: ["alice"])
-        let alice = village.replicas[0]
-        let laptop = try village.addDevice(of: alice, name: "laptop")
-        let disk = alice.machine.library
-        for name in ["a", "b", "c", "deep/d"] { try disk.write("\(name).jpg", name) }
-        try #require(try village.settle())
-        try laptop.machine.library.write("a.jpg", "edited", saving: .replacing)
-        try laptop.machine.library.write("a.jpg.json", #"{"format": "shoebox.sidecar/1", "caption": "Lake"}"#)
-        try #require(try village.settle())
-        let marker = try disk.read(".shoebox/root.json")
-        disk.unmount(.replaced)
-        disk.keepReplacement()
-        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
-        for (path, text) in copied { try disk.write(path, text) }
-        try disk.write("of the new disk.jpg", "new")
-        try laptop.machine.library.write("late.jpg", "late")
-        if isSeen {
-            try village.pass(8)
-            #expect(alice.problems.map(\.code) == ["massDeletion"])
-        }
-        try alice.restart()
-        #expect(try alice.engine.setUp(host: "alice", takeOver: true) == [.library])
-        try #require(try village.settle())
-        let expected = [
-            "a.jpg": "edited", "b.jpg": "b", "c.jpg": "c", "deep/d.jpg": "deep/d", "late.jpg": "late",
-            "of the new disk.jpg": "new",
-        ]
-        for replica in [alice, laptop] {
-            #expect(replica.tree(.library) == expected, "\(replica.label)")
-            #expect(replica.tree(.library, sidecars: true)["a.jpg.json"]?.contains("Lake") == true)
-        }
-        #expect(alice.problems.isEmpty, "\(alice.problems)")
-        #expect(try alice.engine.setUp(host: "alice", takeOver: true).isEmpty)
-    }
-
     /// Only the first look is at everything, as a daemon's.
     @Test
     func `a library that has another device number after a restart goes on, though something was deleted meanwhile`()

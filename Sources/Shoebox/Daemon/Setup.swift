@@ -67,8 +67,6 @@ public struct Setup {
         public var namesakes: [String] = []
         /// The file that restores the account; nil if it is not here (any more).
         public var recoveryFile: AbsolutePath?
-        /// "library" and "shared": the watched folders that are other directories than before, and were taken over.
-        public var renewed: [String] = []
     }
 
     /// Does it.
@@ -101,8 +99,7 @@ public struct Setup {
         }
         let madeAccount = try makeIdentity(state, world)
         let engine = try installation.makeEngine(store)
-        let renewed = try engine.setUp(
-            host: ProcessInfo.processInfo.hostName, takeOver: takesOver, lostState: lostState)
+        try engine.setUp(host: ProcessInfo.processInfo.hostName, takeOver: takesOver, lostState: lostState)
         // Last: what is written down works. Until then everything above can be done again.
         if isNew { try configuration.save(to: file) }
         let recovery = state.recoveryFile(account: configuration.account)
@@ -110,7 +107,7 @@ public struct Setup {
         return Outcome(
             installation: installation, fingerprint: engine.identity.account.fingerprint, madeContainer: madeContainer,
             madeAccount: madeAccount, namesakes: namesakes,
-            recoveryFile: access(recovery.text, F_OK) == 0 ? recovery : nil, renewed: renewed.map { "\($0)" })
+            recoveryFile: access(recovery.text, F_OK) == 0 ? recovery : nil)
     }
 
     private func namesakes(_ engine: Engine) throws -> [String] {
