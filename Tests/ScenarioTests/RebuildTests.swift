@@ -33,6 +33,30 @@ import Testing
         }
     }
 
+    /// A link, or somebody else's folder, in the place of one that is known: a call on what was in it says something else than
+    /// that it is gone, for good.
+    @Test(arguments: [FileError.Code.denied, .unexpectedKind])
+    func `without its state directory a device goes on, though it may not look at something that is known`(
+        code: FileError.Code
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let tree = party.bob.tree(.shared)
+        let alice = try withoutState(party.alice)
+        village.replicas = village.replicas.map { $0 === party.alice ? alice : $0 }
+        alice.machine.faults.setRule { operation in
+            let isThat = operation.part == "library" && operation.path.contains("Summer/deep/b.jpg")
+            return isThat && operation.name == "entry" ? .fail(code) : nil
+        }
+        try alice.machine.library.write("Summer/new.jpg", "new")
+        try village.pass(16)
+        #expect(party.bob.tree(.shared) == tree.merging(["alice/Summer/new.jpg": "new"]) { $1 }, "\(alice.problems)")
+        alice.machine.faults.setRule(nil)
+        try #require(try village.settle())
+        #expect(party.bob.tree(.shared) == tree.merging(["alice/Summer/new.jpg": "new"]) { $1 })
+        #expect(alice.tree(.library)["Summer/deep/b.jpg"] == "bbb")
+    }
+
     @Test func `without its state directory a device comes back to the same, and resurrects nothing`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
