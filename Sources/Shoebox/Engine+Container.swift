@@ -103,8 +103,20 @@ extension Engine {
                 try noteServed(root)
             }
             if existing == marker { return }
+        } else if try hasOtherIdentity(root) {
+            // With a marker, what is not in it would look deleted.
+            let count = try store.read { db in try db.baseCount(root: root) }
+            guard count == 0 else { throw unmarkedError(root, count) }
         }
         try marker.write(to: files)
+    }
+
+    private func unmarkedError(_ root: RootKind, _ count: Int) -> RequestError {
+        RequestError(
+            ExitCode.failed,
+            "The \(root) folder is not the one that was set up: its marker '.shoebox/root.json' is missing, and \(count) files and folders are known in the former one.",
+            "Mount the right folder there. If this one is new on purpose, copy everything of the former one into it, '.shoebox' too, as 'rsync -a' does."
+        )
     }
 
     /// Whether a watched folder is there and is the one that this replica serves. If not, that is a problem, never a

@@ -126,6 +126,33 @@ import Testing
         #expect(shared.count == (isSelection ? 4 : 3))
     }
 
+    @Test(arguments: [false, true])
+    func `setting up again over another folder, with a part of what is known, is refused, and deletes nothing`(
+        takesOver: Bool
+    ) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let files = ["a.jpg": "a", "b.jpg": "b", "c.jpg": "c", "d.jpg": "d"]
+        for (path, text) in files { try disk.write(path, text) }
+        try #require(try village.settle())
+        disk.unmount(.replaced)
+        for name in ["a", "b", "c"] { try disk.write("\(name).jpg", name) }
+        try alice.restart()
+        #expect(throws: RequestError.self) { try alice.engine.setUp(host: "alice", takeOver: takesOver) }
+        for _ in 0..<3 {
+            try village.pass(6)
+            village.world.clock.advance(milliseconds: 40_000)
+        }
+        #expect(laptop.tree(.library) == files)
+        #expect(alice.problems.map(\.code) == ["rootOffline"])
+        disk.mount()
+        try alice.engine.setUp(host: "alice", takeOver: takesOver)
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty && laptop.tree(.library) == files, "\(alice.problems)")
+    }
+
     @Test func `a marker that the user put into an empty folder deletes nothing`() throws {
         var village = try Village(labels: ["alice"])
         let alice = village.replicas[0]
