@@ -18,27 +18,25 @@ extension Engine {
         guard !gone.isEmpty else { return [] }
         let trashed = try makeApplier(root).trashedFiles()
         guard !trashed.isEmpty else { return [] }
-        let forgotten = try store.write { db in
-            var forgotten: Set<RecordID> = []
-            for row in gone {
-                let rows = try [row] + rows(in: row, db)
+        let putAway = try store.read { db in
+            try gone.map { row in try [row] + rows(in: row, db) }.filter { rows in
                 // What others deleted is gone for good, and its sidecar follows it as always.
-                guard try rows.contains(where: { try isIn(trashed, $0) && db.record($0.id)?.isLive == true }) else {
-                    continue
-                }
-                for row in rows {
-                    try oweRemoval(ofSidecarBeside: row, db)
-                    try db.removeBase(row.id)
-                    try db.removeSidecar(row.id)
-                    try db.markDirty(row.id)
-                }
-                forgotten.insert(row.id)
+                try rows.contains { row in try isIn(trashed, row) && db.record(row.id)?.isLive == true }
             }
-            if !forgotten.isEmpty { try db.markLayoutDirty() }
-            return forgotten
         }
-        if !forgotten.isEmpty { log("\(forgotten.count) files or folders are gone as they were put into the trash") }
-        return forgotten
+        guard !putAway.isEmpty else { return [] }
+        try store.write { db in
+            // While it is known where they were.
+            for row in putAway.joined() { try oweRemoval(ofSidecarBeside: row, db) }
+            for row in putAway.joined() {
+                try db.removeBase(row.id)
+                try db.removeSidecar(row.id)
+                try db.markDirty(row.id)
+            }
+            try db.markLayoutDirty()
+        }
+        log("\(putAway.count) files or folders are gone as they were put into the trash")
+        return Set(putAway.compactMap(\.first?.id))
     }
 
     private func isIn(_ trashed: Set<FileIdentity>, _ row: BaseRow) -> Bool {
