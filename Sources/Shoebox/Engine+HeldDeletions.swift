@@ -12,13 +12,120 @@ extension Engine {
         }
     }
 
+    /// Lets the deletions pass that are held back now.
+    func confirmDeletions() throws -> Reply {
+        // A word given in advance would be taken for the next accident.
+        let held = heldRoots
+        guard !held.isEmpty else { return Reply(lines: ["No deletions are held back."]) }
+        let given = String(world.nowMilliseconds())
+        try store.write { db in for root in held { try db.setMetaText(confirmedKey(root), given) } }
+        try clearProblem("massDeletion")
+        // No watcher tells of what is gone for a while: without this, they would wait for the next look at everything.
+        let now = world.uptimeMilliseconds()
+        for root in held {
+            for id in Set(missing.keys).union(replaced.keys) where isShown(id, in: root) {
+                guard let path = try store.read({ db in try db.basePath(of: id, top: [top(root)]) }) else { continue }
+                later[.init(root: root, path: path.parent)] = now
+            }
+        }
+        return Reply(lines: ["The deletions go on with the next scan."])
+    }
+
+    /// How long deletions that were taken count with later ones, milliseconds.
+    private var recentMilliseconds: UInt64 { 600_000 }
+
+    /// Notes that so many deletions were taken; those that a person confirmed are not held against later ones.
+    func noteDeletions(_ count: Int, root: RootKind) throws {
+        guard !confirmedNow.contains(root) else {
+            try useConfirmation(root)
+            confirmedNow.remove(root)
+            recentDeletions[root] = nil
+            return
+        }
+        recentDeletions[root, default: []].append((world.uptimeMilliseconds(), count))
+    }
+
+    /// When something of an own zone that is missing is taken for deleted: once nothing more has gone missing for a while,
+    /// so that what is deleted file by file is seen as a whole; but not for ever.
+    func ownDeletionDue(since: UInt64, newest: UInt64) -> UInt64 {
+        min(newest + settings.deletionMilliseconds, since + 10 * settings.deletionMilliseconds)
+    }
+
+    /// Whether so many deletions may be taken at once. Guards against what looks like an accident.
+    ///
+    /// - Parameter emptied: shares of others of which nothing would be left.
+    func allowsDeletions(of count: Int, root: RootKind, emptying emptied: [ZoneID] = []) throws -> Bool {
+        // What goes piece by piece is one deletion, too: what went a while ago counts as still known.
+        let now = world.uptimeMilliseconds()
+        let recent = (recentDeletions[root] ?? []).filter { now < $0.uptime + recentMilliseconds }
+        recentDeletions[root] = recent
+        let taken = recent.reduce(0) { $0 + $1.count }
+        let known = try store.read { db in try db.baseCount(root: root) } + taken
+        let found = try sameness(of: root)
+        let isReplaced = found != .same
+        // What an older or partial copy lacks was deleted by nobody.
+        let isLackedByOther = found == .other && count > 0
+        let count = count + taken
+        let limit = isReplaced ? 50 : settings.massDeletionPercent
+        let isMass =
+            isLackedByOther || (isReplaced || count > settings.massDeletionCount) && count * 100 > known * limit
+        guard isMass || !emptied.isEmpty else { return true }
+        if try isConfirmed(root) {
+            confirmedNow.insert(root)
+            return true
+        }
+        if !isMass {
+            let titles = emptied.map { "'\(zones[$0]?.control.title ?? "")'" }.joined(separator: ", ")
+            try report(
+                "massDeletion", path: display(.root, root),
+                "Everything in \(titles) is gone from the shared folder; nothing of that is passed on.",
+                "If it should be deleted for everybody, run 'shoebox sync --confirm-deletions'; if not, put the files back, or have them back from the container with 'shoebox sync --reject-deletions'. 'shoebox share leave' leaves a share."
+            )
+            return false
+        }
+        let name = root == .library ? "library" : "shared"
+        guard !isReplaced else {
+            try report(
+                "massDeletion", path: display(.root, root),
+                "The \(name) folder is another directory than it was, and \(count) of \(known) files and folders are not in it; nothing of that is passed on, and nothing new is put there.",
+                "Mount the right one, or put the files back. If they should be deleted for everybody, run 'shoebox sync --confirm-deletions'. If the folder is new on purpose, copy everything of the former one into it, with its times, as 'rsync -a' does."
+            )
+            return false
+        }
+        try report(
+            "massDeletion", path: display(.root, root),
+            "\(count) of \(known) files and folders are gone from the \(name) folder; nothing of that is passed on.",
+            "If that was meant, run 'shoebox sync --confirm-deletions'; if not, put the files back, or have them back from the container with 'shoebox sync --reject-deletions'."
+        )
+        return false
+    }
+
+    /// Whether a person's word for what is held back is given, and is not so old that it was meant for something else: where a
+    /// part of the folder can't be looked at, it is not known when that is over.
+    private func isConfirmed(_ root: RootKind) throws -> Bool {
+        guard let text = try store.read({ db in try db.metaText(confirmedKey(root)) }) else { return false }
+        let given = UInt64(text) ?? 0
+        let now = world.nowMilliseconds()
+        return max(given, now) - min(given, now) < confirmedMilliseconds
+    }
+
+    /// How long a word for deletions holds, milliseconds.
+    private var confirmedMilliseconds: UInt64 { 86_400_000 }
+
+    /// Whether something else is missing from a watched folder, or has something in its place, than these.
+    func isMissingMore(than known: some Collection<RecordID>, root: RootKind) -> Bool {
+        let known = Set(known)
+        return missing.keys.contains { !known.contains($0) && isShown($0, in: root) }
+            || replaced.keys.contains { !known.contains($0) && isShown($0, in: root) }
+    }
+
     /// Has what is gone written again: it was no deletion.
     func rejectDeletions() throws -> Reply {
         let held = heldRoots
         guard !held.isEmpty else { return Reply(lines: ["No deletions are held back."]) }
         var gone: [RecordID] = []
         for root in held {
-            guard try checkRoot(root), try !hasOtherIdentity(root) else {
+            guard try checkRoot(root), try sameness(of: root) != .other else {
                 throw RequestError(
                     ExitCode.failed,
                     "The \(display(.root, root)) folder is not the one that was there before.",

@@ -69,7 +69,7 @@ public final class SimulatedDisk: Sendable {
         state = Mutex(
             State(
                 main: SimulatedVolume(device: device, nowNanoseconds: now),
-                other: SimulatedVolume(device: device &+ 0x10000, nowNanoseconds: now)))
+                other: SimulatedVolume(device: device &+ 0x10000, nowNanoseconds: now + 1)))
     }
 
     /// The engine's view.

@@ -396,4 +396,29 @@ import Testing
         #expect(laptop.tree(.library).count == 130)
         #expect(alice.problems.map(\.code) == ["massDeletion"])
     }
+
+    /// Where something can't be looked at, it may be what is missing, so that it never shows that nothing is.
+    @Test func `a word for deletions that were taken back holds for none of the next day, whatever can't be read`()
+        throws
+    {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        for number in 0..<130 { try alice.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        try alice.machine.library.write("Closed/other.jpg", "other")
+        try #require(try village.settle())
+        alice.machine.library.setUnreadable(try #require(RelativePath("Closed")))
+        let before = alice.machine.library.snapshot()
+        try alice.machine.library.delete("Album")
+        try village.pass(8)
+        #expect(alice.request(.confirmDeletions).lines != ["No deletions are held back."])
+        alice.machine.library.restore(before)
+        try village.pass(8)
+        village.world.clock.advance(milliseconds: 86_400_000)
+        try village.pass(2)
+        try alice.machine.library.delete("Album")
+        try village.pass(8)
+        #expect(laptop.tree(.library).count == 131)
+        #expect(Set(alice.problems.map(\.code)) == ["massDeletion", "unreadable"])
+    }
 }

@@ -171,6 +171,50 @@ import Testing
         #expect(alice.problems.isEmpty && laptop.tree(.library).count == 3, "\(alice.problems)")
     }
 
+    @Test(arguments: ["confirmed", "rejected", "mounted"])
+    func `a copy of the library, marker and all, that lacks one file deletes nothing without a word`(end: String) throws
+    {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let files = ["a.jpg": "a", "b.jpg": "b", "c.jpg": "c", "d.jpg": "d"]
+        for (path, text) in files { try disk.write(path, text) }
+        try #require(try village.settle())
+        let marker = try disk.read(".shoebox/root.json")
+        disk.unmount(.replaced)
+        for name in ["a", "b", "c"] { try disk.write("\(name).jpg", name) }
+        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+        try alice.restart()
+        try village.pass(8)
+        #expect(laptop.tree(.library) == files)
+        #expect(alice.problems.map(\.code) == ["massDeletion"], "\(alice.problems)")
+        var expected = files
+        switch end {
+        case "confirmed":
+            #expect(alice.request(.confirmDeletions).code == 0)
+            expected["d.jpg"] = nil
+        case "rejected":
+            // What is put into the wrong folder is not where its user looks for it.
+            #expect(alice.request(.rejectDeletions).code != 0)
+            try disk.write("d.jpg", "d")
+        default: disk.mount()
+        }
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty && laptop.tree(.library) == expected, "\(alice.problems)")
+        guard end != "mounted" else {
+            #expect(alice.tree(.library) == expected)
+            return
+        }
+        let copy = disk.replacementTree.filter { !$0.key.hasPrefix(".") }
+        #expect(copy == expected.mapValues { Array($0.utf8) })
+        // It is the library from now on.
+        try disk.delete("a.jpg")
+        try #require(try village.settle())
+        expected["a.jpg"] = nil
+        #expect(alice.problems.isEmpty && laptop.tree(.library) == expected, "\(alice.problems)")
+    }
+
     /// Only the first look is at everything, as a daemon's.
     @Test
     func `a library that has another device number after a restart goes on, though something was deleted meanwhile`()
