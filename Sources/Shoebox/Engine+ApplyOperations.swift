@@ -165,6 +165,7 @@ extension Engine {
         // The base tree is noted behind the barrier: after a power cut it never claims what the folder lost. What a crash
         // leaves unnoted is found again by the intents, and by the scan as what the records say already.
         let intents = try store.read { db in try db.intents() }
+            .filter { $0.root == root && !unrecovered.contains($0.rowID) }
         var isDurable = true
         do { try files(root).synchronize() } catch {
             isDurable = false
@@ -179,7 +180,7 @@ extension Engine {
                     if left.remove(id) != nil { try oweRemoval(ofSidecarOf: id, db) }
                     try noteDone(item.operation, stamp: item.stamp, root: root, scope: scope, db)
                 }
-                if isDurable, let last = intents.last { try db.clearIntents(of: root, upTo: last.rowID) }
+                if isDurable { try db.clearIntents(intents.map(\.rowID)) }
             }
         } catch {
             // What the folder shows and nobody noted is found again as after a crash.

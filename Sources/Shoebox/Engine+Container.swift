@@ -103,7 +103,7 @@ extension Engine {
                 try noteServed(root)
             }
             if existing == marker { return }
-        } else if try hasOtherIdentity(root) {
+        } else if try ![.same, .putBack].contains(sameness(of: root)) {
             // With a marker, what is not in it would look deleted.
             let count = try store.read { db in try db.baseCount(root: root) }
             guard count == 0 else { throw unmarkedError(root, count) }

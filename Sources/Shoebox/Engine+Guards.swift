@@ -92,7 +92,10 @@ extension Engine {
         }
         let seen = parts.joined(separator: " ")
         defer { mountsSeen = seen }
-        return mountsSeen.map { $0 != seen } ?? false
+        guard let mountsSeen, mountsSeen != seen else { return false }
+        // Another one may be an earlier state of it.
+        writtenTokens = [:]
+        return true
     }
 
     /// Nothing is missing any more: a word that was given for it holds for nothing else.

@@ -64,11 +64,11 @@ extension Engine {
         let found = try sameness(of: root)
         let isReplaced = found != .same
         // What an older or partial copy lacks was deleted by nobody.
-        let isLackedByOther = found == .other && count > 0
+        let isLacked = found.mayLack && count > 0
         let count = count + taken
         let limit = isReplaced ? 50 : settings.massDeletionPercent
         let isMass =
-            isLackedByOther || (isReplaced || count > settings.massDeletionCount) && count * 100 > known * limit
+            isLacked || (isReplaced || count > settings.massDeletionCount) && count * 100 > known * limit
         guard isMass || !emptied.isEmpty else { return true }
         if try isConfirmed(root) {
             confirmedNow.insert(root)
@@ -84,6 +84,14 @@ extension Engine {
             return false
         }
         let name = root == .library ? "library" : "shared"
+        if found == .putBack {
+            try report(
+                "massDeletion", path: display(.root, root),
+                "The \(name) folder was put back to an earlier state, and \(count) of \(known) files and folders are not in it; nothing of that is passed on.",
+                "To have them back from the container, run 'shoebox sync --reject-deletions'. If they should be deleted for everybody, run 'shoebox sync --confirm-deletions'."
+            )
+            return false
+        }
         guard !isReplaced else {
             try report(
                 "massDeletion", path: display(.root, root),

@@ -108,7 +108,7 @@ extension Engine {
             let only = pending.first?.token
             pending.removeAll { $0.token != only }
         }
-        pending = try beforeWaitingMoves(pending)
+        pending = try withoutWaitingMoves(pending)
         pending = try withAssets(pending, zone: zone)
         guard !pending.isEmpty else { return 0 }
         var transactions: [SegmentTransaction] = []
@@ -145,16 +145,23 @@ extension Engine {
         return pending.count
     }
 
-    /// The changes up to the first mark of a move whose destination still has something older to push: what was written
-    /// later doesn't count, or two moves in opposite directions would wait for each other.
-    private func beforeWaitingMoves(_ pending: [StoredChange]) throws -> [StoredChange] {
-        for (index, stored) in pending.enumerated() {
-            guard case .moved(let destination) = stored.change.action, zones[destination]?.row.state == .active,
-                try store.read({ db in try db.hasPendingChanges(in: destination, before: stored.id) })
-            else { continue }
-            return Array(pending[..<index])
+    /// The changes without the marks of moves whose destination still has something older to push: what was written later
+    /// doesn't count, or two moves in opposite directions would wait for each other. What follows a mark in its transaction
+    /// waits with it, and so does what comes later about a record that waits. Everything else goes on: in the destination
+    /// something may wait that can't be read for a long time.
+    private func withoutWaitingMoves(_ pending: [StoredChange]) throws -> [StoredChange] {
+        var waiting: Set<RecordName> = []
+        var token: Int64?
+        return try pending.filter { stored in
+            if stored.token != token, !waiting.contains(stored.change.record) {
+                guard case .moved(let destination) = stored.change.action, zones[destination]?.row.state == .active,
+                    try store.read({ db in try db.hasPendingChanges(in: destination, before: stored.id) })
+                else { return true }
+            }
+            token = stored.token
+            waiting.insert(stored.change.record)
+            return false
         }
-        return pending
     }
 
     /// Uploads the content of pending changes and puts its location into them. A change whose bytes can't be read now

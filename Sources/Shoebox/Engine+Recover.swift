@@ -16,8 +16,8 @@ extension Engine {
     func recover(_ root: RootKind) throws {
         guard !recovered.contains(root) else { return }
         var isWhole = try recoverParked(root)
-        try recoverMade(root)
-        try recoverIntents(root)
+        if try !recoverMade(root) { isWhole = false }
+        if try !recoverIntents(root) { isWhole = false }
         if root == .library { try settleCopies() }
         let key = bootKey(root)
         if try store.read({ db in try db.metaText(key) }) != world.bootID {
@@ -49,8 +49,9 @@ extension Engine {
     }
 
     /// Directories of shares that were made when the process died: without this, they and what is in them would be taken for
-    /// the user's own.
-    private func recoverMade(_ root: RootKind) throws {
+    /// the user's own. False if one can't be looked at, and is to be tried again.
+    private func recoverMade(_ root: RootKind) throws -> Bool {
+        var isWhole = true
         for (key, text) in try store.read({ db in try db.metaTexts(prefix: "making.") }) {
             let names = key.split(separator: ".")
             let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
@@ -61,7 +62,12 @@ extension Engine {
             else { continue }
             let id = RecordID(zone: zone, name: name)
             let parent = RecordID(zone: parentZone, name: parentName)
-            let entry = try files(root).entry(at: path)
+            let entry: DirectoryEntry?
+            do { entry = try existing(path, root) } catch {
+                try passOver(error, at: path, root)
+                isWhole = false
+                continue
+            }
             try store.write { db in
                 try db.setMetaText(key, nil)
                 guard let entry, entry.kind == .directory, try db.base(id) == nil,
@@ -75,6 +81,7 @@ extension Engine {
                 try db.markLayoutDirty()
             }
         }
+        return isWhole
     }
 
     /// What lies in the temporary folder, against what the base says does; false if something is to be tried again.
@@ -110,14 +117,25 @@ extension Engine {
         return !failures.contains(where: \.mayPass)
     }
 
-    /// Files that were about to be renamed into place when the process died.
-    private func recoverIntents(_ root: RootKind) throws {
+    /// Files that were about to be renamed into place when the process died; false if one can't be looked at, and is to be
+    /// tried again.
+    private func recoverIntents(_ root: RootKind) throws -> Bool {
         let intents = try store.read { db in try db.intents().filter { $0.root == root } }
-        guard let last = intents.last else { return }
+        var passedOver: Set<Int64> = []
         for intent in intents {
-            let entry = try files(root).entry(at: intent.path)
-            if let entry, entry.kind == .file, entry.stamp.inode == intent.inode {
-                let (hash, stamp) = try ContentHasher.hash(intent.path, files(root))
+            let entry: DirectoryEntry?
+            var read: (hash: Digest32, stamp: FileStamp)?
+            do {
+                entry = try existing(intent.path, root)
+                if let entry, entry.kind == .file, entry.stamp.inode == intent.inode {
+                    read = try ContentHasher.hash(intent.path, files(root))
+                }
+            } catch {
+                try passOver(error, at: intent.path, root)
+                passedOver.insert(intent.rowID)
+                continue
+            }
+            if let entry, let (hash, stamp) = read {
                 if hash == intent.contentHash {
                     try store.write { db in try noteWritten(intent, stamp: stamp, db) }
                 } else if intent.boot != world.bootID {
@@ -134,7 +152,40 @@ extension Engine {
                 }
             }
         }
-        try store.write { db in try db.clearIntents(of: root, upTo: last.rowID) }
+        unrecovered = unrecovered.subtracting(intents.map(\.rowID)).union(passedOver)
+        let done = intents.map(\.rowID).filter { !passedOver.contains($0) }
+        if !done.isEmpty {
+            // What is noted now is not to be taken for deleted after a power cut.
+            do { try files(root).synchronize() } catch {
+                log("cannot make the \(root) folder durable: \(error)")
+                return false
+            }
+            try store.write { db in try db.clearIntents(done) }
+        }
+        return passedOver.isEmpty
+    }
+
+    /// What is at a path; nil also where a folder on the way is none.
+    private func existing(_ path: RelativePath, _ root: RootKind) throws(FileError) -> DirectoryEntry? {
+        do { return try files(root).entry(at: path) } catch {
+            guard error.isAbsence else { throw error }
+            return nil
+        }
+    }
+
+    /// Goes on where something can't be looked at: what was begun there is gone on with when it can be. What may pass is
+    /// waited for a little first.
+    /// - Throws: the error, as long as it is waited for.
+    private func passOver(_ error: FileError, at path: RelativePath, _ root: RootKind) throws {
+        let key = WatchedPath(root: root, path: path)
+        let now = world.uptimeMilliseconds()
+        let since = unrecoverable[key] ?? now
+        unrecoverable[key] = since
+        guard error.mayPass, now < since + settings.blindMilliseconds else {
+            log("what was begun at '\(display(path, root))' is gone on with when it can be looked at: \(error)")
+            return
+        }
+        throw error
     }
 
     private func forgetShown(_ intent: IntentRow, _ db: Database) throws {
@@ -180,7 +231,15 @@ extension Engine {
                 )
             }
             guard let found, !row.rev.isEmpty else { continue }
-            if let entry = try files(root).entry(at: found.path) {
+            let (entry, photo): (DirectoryEntry?, DirectoryEntry?)
+            do {
+                entry = try existing(found.path, root)
+                photo = try entry == nil ? existing(found.path.parent.appending(found.photo.name), root) : nil
+            } catch {
+                if error.mayPass { isWhole = false }
+                continue
+            }
+            if let entry {
                 guard !entry.stamp.isUnchanged(from: row.stamp) || entry.stamp.size < found.written.count else {
                     continue
                 }
@@ -193,7 +252,6 @@ extension Engine {
                 _ = makeApplier(root).trash(found.path, expecting: entry.stamp, record: row.id)
             } else {
                 // Where the photo is not there either, the sidecar is where that is.
-                let photo = try files(root).entry(at: found.path.parent.appending(found.photo.name))
                 guard let photo, photo.stamp.isSameFile(as: found.photo.stamp) else { continue }
             }
             try store.write { db in

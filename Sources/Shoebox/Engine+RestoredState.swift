@@ -71,6 +71,12 @@ extension Engine {
                     log("the \(display(.root, root)) folder was kept by a later state: \(found.token), this is \(now)")
                     try beginComparison()
                 }
+                // Of the folder's own token, older than this state has written there: the folder was put back.
+                let written = try store.read { db in try db.metaNumber(tokenKey(root)) }
+                if let written, found.map({ $0.replica == replica && $0.token < written }) ?? true {
+                    log("the \(display(.root, root)) folder was put back: \(found?.token ?? 0), not \(written)")
+                    try notePutBack(root)
+                }
                 writtenTokens[root] = found?.replica == replica ? found?.token : -1
             } catch let error as FileError {
                 log("how far the \(display(.root, root)) folder was kept is looked at later: \(error)")
@@ -89,6 +95,7 @@ extension Engine {
             do {
                 guard try RootMarker.read(from: files(root))?.replica == replica else { continue }
                 try RootToken(replica: replica, token: token).write(to: files(root))
+                try store.write { db in try db.setMetaText(tokenKey(root), "\(token)") }
             } catch let error as FileError {
                 // It says nothing that the own heads don't, while the container is there.
                 log("how far the \(display(.root, root)) folder was kept is written with the next change: \(error)")
@@ -96,6 +103,9 @@ extension Engine {
             writtenTokens[root] = token
         }
     }
+
+    /// Under what the database says which token was last written into a watched folder.
+    private func tokenKey(_ root: RootKind) -> String { "tokenWritten.\(root.rawValue)" }
 
     /// Compares the folders with the container before anything of them is taken, if the state was put back, or made anew: for
     /// a command, which looks at what it is about without reaching the container first.

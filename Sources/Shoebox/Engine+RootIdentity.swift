@@ -10,59 +10,111 @@ enum RootSameness {
     case same
     /// The same one under another device number, as a disk may get one each time.
     case moved
+    /// The same one, or looking so, as it was some time ago: a snapshot or a backup was put back.
+    case putBack
     /// Another one: another disk, or a copy.
     case other
+
+    /// Whether what it lacks may have been deleted by nobody.
+    var mayLack: Bool { self == .putBack || self == .other }
 }
 
 extension Engine {
-    /// Whether a watched folder is another directory than at the last whole look at it: a copy, another disk, or an empty
-    /// mount point into which somebody put the marker.
-    func hasOtherIdentity(_ root: RootKind) throws -> Bool { try sameness(of: root) != .same }
-
-    /// What a watched folder is to the one at the last whole look at it.
+    /// What a watched folder is to the one at the last whole look at it: it may be a copy, another disk, or an empty mount
+    /// point into which somebody put the marker.
     func sameness(of root: RootKind) throws -> RootSameness {
-        let (known, origin) = try store.read { db in
-            (try db.metaText(identityKey(root)), try db.metaText(originKey(root)))
+        let (known, origin, isPutBack) = try store.read { db in
+            (
+                try db.metaText(identityKey(root)), try db.metaText(originKey(root)),
+                try db.metaText(putBackKey(root)) != nil
+            )
         }
-        guard let known, try known != identityText(files(root).identity()) else { return .same }
+        let kept: RootSameness = isPutBack ? .putBack : .same
+        guard let known, try known != identityText(files(root).identity()) else { return kept }
         // What an earlier version noted has no origin.
-        guard let origin else { return .moved }
-        return try !origin.isEmpty && origin == originText(root) ? .moved : .other
+        guard let origin else { return isPutBack ? .putBack : .moved }
+        guard try !origin.isEmpty && origin == originText(root) else { return .other }
+        return isPutBack ? .putBack : .moved
     }
 
-    /// As `hasOtherIdentity`, also where that can't be told now.
+    /// Whether a watched folder is another directory, or can't be told to be the known one now.
     func isUnknown(_ root: RootKind) throws -> Bool {
-        do { return try hasOtherIdentity(root) } catch let error as FileError {
+        do { return try sameness(of: root) == .other } catch let error as FileError {
             log("the \(display(.root, root)) folder can't be looked at: \(error)")
             return true
         }
     }
 
-    /// Keeps which directory a watched folder is, once nothing that was in it is missing; of a look at a part of it, if the last
-    /// one at all of it was at the same one.
-    func noteIdentity(of root: RootKind, isWhole: Bool) throws {
-        let found: RootIdentity
-        // Whatever it was: the next look tells.
-        do { found = try files(root).identity() } catch { return }
-        if isWhole { wholeLooks[root] = found }
-        guard wholeLooks[root] == found else { return }
+    /// Which directory a watched folder is now; nil if that can't be told.
+    func presentIdentity(_ root: RootKind) -> RootIdentity? {
+        do { return try files(root).identity() } catch { return nil }
+    }
+
+    /// Keeps which directory a watched folder is, once nothing that was in it is missing; where it may lack something, only if
+    /// the last look at all of it was at this one, and saw all of it.
+    ///
+    /// - Parameters:
+    ///   - found: which one it was before the look; if it is another one after it, the next look tells.
+    ///   - isWhole: whether all of it was looked at.
+    ///   - isBlind: whether something in it could not be looked at: what is missing may be there.
+    func noteIdentity(_ found: RootIdentity?, of root: RootKind, isWhole: Bool, isBlind: Bool) throws {
+        guard let found, presentIdentity(root) == found else { return }
+        if isWhole { wholeLooks[root] = isBlind ? nil : found }
         let now = identityText(found)
         let origin: String
         do { origin = try originText(root) } catch { return }
-        let (known, knownOrigin) = try store.read { db in
-            (try db.metaText(identityKey(root)), try db.metaText(originKey(root)))
+        let known = try store.read { db in
+            (
+                identity: try db.metaText(identityKey(root)), origin: try db.metaText(originKey(root)),
+                isPutBack: try db.metaText(putBackKey(root)) != nil
+            )
         }
-        guard now != known || origin != knownOrigin, !openProblems.contains(where: { $0.hasPrefix("massDeletion|") })
-        else { return }
-        guard known == nil || !missing.keys.contains(where: { isShown($0, in: root) }) else { return }
+        guard now != known.identity || origin != known.origin || known.isPutBack else {
+            return try clearProblem("rootReplaced", path: display(.root, root))
+        }
+        if known.identity == nil {
+            guard isWhole else { return }
+        } else {
+            if try sameness(of: root).mayLack, wholeLooks[root] != found {
+                if isWhole { try reportReplaced(root) }
+                return
+            }
+            guard !isMissingAnything(root), !heldRoots.contains(root) else { return }
+        }
         try store.write { db in
             try db.setMetaText(identityKey(root), now)
             try db.setMetaText(originKey(root), origin)
+            try db.setMetaText(putBackKey(root), nil)
         }
+        try clearProblem("rootReplaced", path: display(.root, root))
+    }
+
+    private func reportReplaced(_ root: RootKind) throws {
+        guard try isUnknown(root) else { return }
+        let name = display(.root, root)
+        try report(
+            "rootReplaced", path: name,
+            "The \(name) folder is another directory than it was, and a part of it can't be read; nothing new is put there.",
+            "Mount the right one; or make readable what 'shoebox status' names, and run 'shoebox sync'.")
+    }
+
+    /// Whether something that a watched folder showed is missing, or has something in its place; of a share that its user is
+    /// asked about, nothing counts.
+    private func isMissingAnything(_ root: RootKind) -> Bool {
+        let isAwaited = { (id: RecordID) in
+            self.isShown(id, in: root) && self.zones[id.zone]?.row.state != .leaveOffered
+        }
+        return missing.keys.contains(where: isAwaited) || replaced.keys.contains(where: isAwaited)
+    }
+
+    /// Notes that a watched folder was put back to an earlier state: what it lacks was deleted by nobody.
+    func notePutBack(_ root: RootKind) throws {
+        try store.write { db in try db.setMetaText(putBackKey(root), "1") }
     }
 
     private func identityKey(_ root: RootKind) -> String { "identity.\(root.rawValue)" }
     private func originKey(_ root: RootKind) -> String { "origin.\(root.rawValue)" }
+    private func putBackKey(_ root: RootKind) -> String { "putBack.\(root.rawValue)" }
     private func identityText(_ identity: RootIdentity) -> String { "\(identity.device).\(identity.inode)" }
 
     /// What a directory keeps when its disk is mounted anew under another device number: its inode and birth time. Empty

@@ -41,9 +41,11 @@ extension Engine {
         guard try !foldersToRebuild().contains(root) else { return outcome }
         try recover(root)
         if root == .shared { try resumeOffered() }
+        let identity = presentIdentity(root)
         var scan = RootScan(engine: self, root: root, author: author)
         try scan.run(directories: directories, outcome: &outcome)
-        try noteIdentity(of: root, isWhole: directories == nil)
+        guard !outcome.isOffline else { return outcome }
+        try noteIdentity(identity, of: root, isWhole: directories == nil, isBlind: scan.hasUnseen)
         return outcome
     }
 }

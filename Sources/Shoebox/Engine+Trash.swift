@@ -26,36 +26,36 @@ extension Engine {
         let now = world.nowMilliseconds()
         let kept = UInt64(settings.trashDays) &* Self.dayMilliseconds
         let applier = makeApplier(root)
-        let isOverdue =
-            try applier.oldestTrashDay().map { now > kept && $0 + Self.dayMilliseconds <= now - kept } ?? false
+        let limit = now > kept ? now - kept : 0
+        let isOverdue = try applier.oldestTrashDay().map { $0 + Self.dayMilliseconds <= limit } ?? false
         var failures: [FileError] = []
-        if try noteOverdue(isOverdue, root) { failures += applier.emptyTrash(olderThanMilliseconds: now - kept) }
+        if let limit = try noteOverdue(isOverdue ? limit : nil, root) {
+            failures += applier.emptyTrash(olderThanMilliseconds: limit)
+        }
         if let limit = settings.trashBytesMax { failures += applier.shrinkTrash(toBytes: limit) }
         for failure in failures.prefix(3) { log("not removed from the trash: \(failure)") }
     }
 
-    /// Notes whether something in the trash is overdue; whether it was so for a day, of the time that this machine ran.
-    private func noteOverdue(_ isOverdue: Bool, _ root: RootKind) throws -> Bool {
-        let (sinceKey, seenKey) = ("trashOverdueFor.\(root.rawValue)", "trashOverdueSeen.\(root.rawValue)")
-        let (overdueFor, seen) = try store.read { db in (try db.metaNumber(sinceKey), try db.metaNumber(seenKey)) }
+    /// Notes that what went to the trash before a time is overdue, or that nothing is. Returns what was found to be so at
+    /// each look of a day, of the time that this machine ran: what only the present clock says so is not.
+    private func noteOverdue(_ limit: UInt64?, _ root: RootKind) throws -> UInt64? {
+        let keys = ["For", "Seen", "Limit"].map { "trashOverdue\($0).\(root.rawValue)" }
+        let known = try store.read { db in try keys.map { try db.metaNumber($0) } }
         let uptime = Int64(clamping: world.uptimeMilliseconds())
-        var total: Int64?
-        if isOverdue {
-            total = 0
-            if let overdueFor, let seen {
-                // After a start of the machine, what it ran since then counts.
-                total = overdueFor.addingReportingOverflow(uptime >= seen ? uptime - seen : uptime).partialValue
-            }
+        var total: Int64 = 0
+        var counted = limit
+        if let limit, let overdueFor = known[0], let seen = known[1], let before = known[2] {
+            // After a start of the machine, what it ran since then counts.
+            total = overdueFor.addingReportingOverflow(uptime >= seen ? uptime - seen : uptime).partialValue
+            counted = min(limit, UInt64(clamping: before))
         }
-        let isDue = total.map { $0 >= Int64(Self.dayMilliseconds) } ?? false
-        if isDue { total = nil }
-        guard total != nil || overdueFor != nil else { return isDue }
-        let stored = total
+        let isDue = counted != nil && total >= Int64(Self.dayMilliseconds)
+        let values = isDue ? nil : counted.map { [total, uptime, Int64(clamping: $0)] }
+        guard values != nil || known[0] != nil else { return nil }
         try store.write { db in
-            try db.setMetaText(sinceKey, stored.map { "\($0)" })
-            try db.setMetaText(seenKey, stored.map { _ in "\(uptime)" })
+            for (index, key) in keys.enumerated() { try db.setMetaText(key, values.map { "\($0[index])" }) }
         }
-        return isDue
+        return isDue ? counted : nil
     }
 
     /// A file in the trash that was asked back and has these bytes, opened.

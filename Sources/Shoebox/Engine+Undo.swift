@@ -191,7 +191,7 @@ extension Engine {
     /// Takes back what a transaction of the history changed, as far as nobody has changed it since.
     func undo(_ token: Int64) throws -> Reply {
         let stored = try store.read { db in
-            try db.history(after: token - 1, limit: 100_000).filter { $0.token == token && $0.standing.counts }
+            try db.history(after: max(token, 1) - 1, limit: 100_000).filter { $0.token == token && $0.standing.counts }
         }
         guard !stored.isEmpty else {
             throw RequestError(

@@ -70,6 +70,7 @@ extension RootScan {
             id: row.id, parent: row.parent, path: path, kind: row.kind, stamp: row.stamp,
             contentHash: row.contentHash, twins: row.twins)
         if row.kind == .file { batch.known[path] = row.id }
+        batch.origins.remove(row.id)
     }
 
     /// The folders on the way to a directory, so that the planner knows what lies in what; false if one of them can't be
@@ -295,10 +296,14 @@ extension RootScan {
             return
         }
         dropCarried()
-        let plan = planLocal(
+        let departed = try departed(batch)
+        var plan = planLocal(
             base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
-            listed: batch.listed, roots: [engine.top(root): .root], departed: try departed(batch),
-            sidecars: batch.sidecars)
+            listed: batch.listed, roots: [engine.top(root): .root], departed: departed, sidecars: batch.sidecars)
+        plan.changes.removeAll { change in
+            guard case .delete(let id) = change else { return false }
+            return batch.origins.contains(id) && !departed.contains(id)
+        }
         let taken = try engine.take(plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)
         outcome.changes += taken.count
         for case .place(let id, _, _, _, _) in plan.changes where !taken.unplaced.contains(id) {

@@ -166,10 +166,12 @@ extension RootScan {
                 return row.kind == .file ? path : nil
             }
             batch.local[path] = LocalEntry(path: path, kind: row.kind, stamp: entry.stamp)
+            addBase(row, at: path, to: &batch)
         } else {
             batch.listed.insert(parentPath)
+            addBase(row, at: path, to: &batch)
+            batch.origins.insert(row.id)
         }
-        addBase(row, at: path, to: &batch)
         _ = try addAncestors(of: parentPath, to: &batch, outcome: &outcome)
         return nil
     }

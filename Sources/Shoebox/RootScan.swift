@@ -42,6 +42,9 @@ struct ScanPlace {
 /// What a batch of listings hands to the planner.
 struct ScanBatch {
     var base: [RecordID: BaseEntry] = [:]
+    /// Of those, what is only there as something may have come from it, and is not at its place: whether it was deleted is
+    /// asked where its folder was looked at.
+    var origins: Set<RecordID> = []
     var local: [RelativePath: LocalEntry] = [:]
     var listed: Set<RelativePath> = []
     /// Files that were read, to look for where they come from.

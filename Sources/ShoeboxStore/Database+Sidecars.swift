@@ -161,11 +161,10 @@ extension Database {
         }
     }
 
-    /// Forgets intents of a watched folder: what they were for is durable.
-    public func clearIntents(of root: RootKind, upTo rowID: Int64) throws {
-        try cachedStatement(sql: "DELETE FROM intent WHERE root = ? AND id <= ?").execute(arguments: [
-            root.rawValue, rowID,
-        ])
+    /// Forgets intents, by their rows: what they were for is durable.
+    public func clearIntents(_ rowIDs: some Sequence<Int64>) throws {
+        let statement = try cachedStatement(sql: "DELETE FROM intent WHERE id = ?")
+        for rowID in rowIDs { try statement.execute(arguments: [rowID]) }
     }
 
     /// Every sidecar known.

@@ -57,6 +57,59 @@ import Testing
         #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
 
+    /// How sidecars came through a power cut is looked at after each start of the machine.
+    @Test(arguments: [false, true])
+    func `a folder that can't be looked at after the machine has started stops nothing else`(mayPass: Bool) throws {
+        let party = try Party(bob: "readOnly")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        #expect(alice.request(.caption(path: alice.path("Private/c.jpg"), text: "The lake")).code == 0)
+        try #require(try party.village.settle())
+        alice.machine.powerCut(.losingNothing)
+        try alice.restart()
+        if mayPass {
+            alice.machine.faults.setRule { $0.path.hasPrefix("Private/") ? .fail(.inputOutput) : nil }
+        } else {
+            disk.setUnreadable(try #require(RelativePath("Private")))
+        }
+        try disk.write("Summer/new.jpg", "new")
+        try party.village.pass(6)
+        #expect(party.carol.tree(.shared)["alice/Summer/new.jpg"] == "new")
+        alice.machine.faults.setRule(nil)
+        disk.setUnreadable(try #require(RelativePath("Private")), false)
+        try #require(try party.village.settle())
+        party.expectShown(Party.content.merging(["new.jpg": "new"]) { $1 })
+        #expect(alice.problems.isEmpty && alice.sidecar("Private/c.jpg", .library)?.fields.caption == "The lake")
+    }
+
+    /// A crash between the renaming and its note, in a folder that can't be looked at when the machine is there again.
+    @Test func `what a crash left in a folder that can't be looked at is gone on with when it can be`() throws {
+        let party = try Party(bob: "readWrite", storesMayDie: true)
+        let (bob, disk) = (party.bob, party.bob.machine.shared)
+        try party.alice.machine.library.write("Summer/deep/late.jpg", "late")
+        try party.rounds(of: party.alice, 3)
+        let faults = bob.machine.faults
+        faults.setRule { operation in
+            guard operation.name == "synchronize", operation.part == "shared",
+                disk.tree()["alice/Summer/deep/late.jpg"] != nil
+            else { return nil }
+            return .crash
+        }
+        #expect(throws: (any Error).self) { for _ in 0..<8 { try bob.round() } }
+        #expect(disk.tree()["alice/Summer/deep/late.jpg"] != nil)
+        faults.clear()
+        try bob.restart()
+        let deep = try #require(RelativePath("alice/Summer/deep"))
+        disk.setUnreadable(deep)
+        try party.alice.machine.library.write("Summer/other.jpg", "other")
+        try party.village.pass(8)
+        #expect(bob.tree(.shared)["alice/Summer/other.jpg"] == "other")
+        disk.setUnreadable(deep, false)
+        try #require(try party.village.settle())
+        let content = Party.content.merging(["deep/late.jpg": "late", "other.jpg": "other"]) { $1 }
+        party.expectShown(content)
+        #expect(bob.tree(.shared).count == content.count && bob.problems.isEmpty, "\(bob.problems)")
+    }
+
     @Test func `a listing that fails half way deletes nothing`() throws {
         let party = try Party(bob: "readOnly")
         party.alice.machine.library.setHalfListed(

@@ -262,4 +262,30 @@ import Testing
             #expect(replica.sidecar("b.jpg", .library)?.fields.caption == "of one", "\(replica.machine.name)")
         }
     }
+
+    /// Each is looked for among all that has the same bytes, and what is listed between them is taken by itself.
+    @Test func `equal files that are moved into far folders keep what is said of each`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        for name in ["1", "2"] { try disk.write("Album/\(name).jpg", "equal") }
+        try #require(try village.settle())
+        for name in ["1", "2"] {
+            #expect(alice.request(.caption(path: alice.path("Album/\(name).jpg"), text: "photo \(name)")).code == 0)
+        }
+        try #require(try village.settle())
+        let records = try alice.store.read { db in try db.newestToken() }
+        try disk.move("Album/1.jpg", to: "B/1.jpg")
+        for folder in ["C", "D", "E"] {
+            for number in 0..<8 { try disk.write("\(folder)/\(number).jpg", "\(folder) \(number)") }
+        }
+        try disk.move("Album/2.jpg", to: "Z/2.jpg")
+        try #require(try village.settle())
+        #expect(try alice.store.read { db in try db.newestToken() } > records)
+        for replica in [alice, laptop] {
+            #expect(replica.sidecar("B/1.jpg", .library)?.fields.caption == "photo 1", "\(replica.label)")
+            #expect(replica.sidecar("Z/2.jpg", .library)?.fields.caption == "photo 2", "\(replica.label)")
+        }
+    }
 }

@@ -107,6 +107,31 @@ import Testing
         #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
 
+    @Test func `a photo of a share that can't be read keeps nothing back of where another one was moved from`() throws {
+        var party = try Party(bob: "readWrite")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        let laptop = try party.village.addDevice(of: alice, name: "laptop")
+        for name in ["x.jpg", "y.jpg"] { try disk.write("Summer/\(name)", name) }
+        try party.rounds(of: alice, 3, reachesContainer: false)
+        try disk.move("Private/c.jpg", to: "Summer/c.jpg")
+        try party.rounds(of: alice, 3, reachesContainer: false)
+        try disk.write("Private/later.jpg", "later")
+        try party.rounds(of: alice, 3, reachesContainer: false)
+        alice.machine.faults.setRule { operation in
+            operation.name == "read" && operation.path == "Summer/x.jpg" ? .fail(.inputOutput) : nil
+        }
+        try party.village.pass(4)
+        #expect(laptop.tree(.library)["Private/later.jpg"] == "later")
+        #expect(laptop.tree(.library).values.contains("ccc"))
+        alice.machine.faults.setRule(nil)
+        #expect(try party.village.settle())
+        for replica in [alice, laptop] {
+            #expect(replica.tree(.library)["Private/c.jpg"] == nil, "\(replica.label)")
+            #expect(replica.tree(.library)["Summer/c.jpg"] == "ccc", "\(replica.label)")
+        }
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+    }
+
     @Test func `a photo whose copy can't be read comes from the container`() throws {
         let party = try Party(bob: "readWrite")
         try party.bob.machine.library.write("mine.jpg", "the same")

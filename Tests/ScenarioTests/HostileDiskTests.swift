@@ -215,6 +215,99 @@ import Testing
         #expect(alice.problems.isEmpty && laptop.tree(.library) == expected, "\(alice.problems)")
     }
 
+    /// What equal bytes could come from is looked for where they are found.
+    @Test func `a copy of the library that lacks one of two equal files deletes nothing without a word`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let files = ["Album/a.jpg": "equal", "Best/a.jpg": "equal", "b.jpg": "b"]
+        for (path, text) in files { try disk.write(path, text) }
+        try #require(try village.settle())
+        let marker = try disk.read(".shoebox/root.json")
+        disk.unmount(.replaced)
+        for path in ["Album/a.jpg", "b.jpg"] { try disk.write(path, files[path] ?? "") }
+        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+        try alice.restart()
+        try village.pass(8)
+        #expect(laptop.tree(.library) == files)
+        #expect(alice.problems.map(\.code) == ["massDeletion"], "\(alice.problems)")
+        disk.mount()
+        try #require(try village.settle())
+        #expect(laptop.tree(.library) == files && alice.tree(.library) == files)
+    }
+
+    @Test func `a copy of the library that can't be wholly looked at is not taken for the library`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let files = ["2024/a.jpg": "a", "2024/b.jpg": "b", "c.jpg": "c"]
+        for (path, text) in files { try disk.write(path, text) }
+        try #require(try village.settle())
+        let marker = try disk.read(".shoebox/root.json")
+        disk.unmount(.replaced)
+        for path in ["2024/a.jpg", "c.jpg"] { try disk.write(path, files[path] ?? "") }
+        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+        let folder = try #require(RelativePath("2024"))
+        disk.setUnreadable(folder)
+        try alice.restart()
+        try village.pass(8)
+        #expect(Set(alice.problems.map(\.code)) == ["unreadable", "rootReplaced"], "\(alice.problems)")
+        disk.setUnreadable(folder, false)
+        try village.pass(8)
+        #expect(laptop.tree(.library) == files)
+        #expect(alice.problems.contains { $0.code == "massDeletion" }, "\(alice.problems)")
+        disk.mount()
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty && laptop.tree(.library) == files, "\(alice.problems)")
+    }
+
+    @Test(arguments: [false, true])
+    func `a library that was put back to a snapshot deletes nothing of what came after it`(isConfirmed: Bool) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        for name in ["a", "b", "c"] { try disk.write("\(name).jpg", name) }
+        try #require(try village.settle())
+        let snapshot = disk.snapshot()
+        try disk.write("new.jpg", "new")
+        try #require(try village.settle())
+        var files = laptop.tree(.library)
+        #expect(files.count == 4)
+        disk.restore(snapshot)
+        try alice.restart()
+        try village.pass(8)
+        #expect(laptop.tree(.library) == files)
+        #expect(alice.problems.map(\.code) == ["massDeletion"], "\(alice.problems)")
+        if isConfirmed { files["new.jpg"] = nil }
+        #expect(alice.request(isConfirmed ? .confirmDeletions : .rejectDeletions).code == 0)
+        try #require(try village.settle())
+        for replica in [alice, laptop] { #expect(replica.tree(.library) == files, "\(replica.label)") }
+        // As always from now on.
+        try disk.delete("a.jpg")
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty && laptop.tree(.library)["a.jpg"] == nil, "\(alice.problems)")
+    }
+
+    @Test func `a question about the library does not keep what others share from coming`() throws {
+        let party = try Party(bob: "readWrite")
+        let bob = party.bob
+        bob.tune = { $0.massDeletionCount = 1 }
+        for number in 0..<8 { try bob.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        try #require(try party.village.settle())
+        try bob.machine.library.delete("Album")
+        try party.village.pass(8)
+        #expect(bob.problems.map(\.code) == ["massDeletion"], "\(bob.problems)")
+        bob.machine.shared.changeDevice()
+        try bob.restart()
+        try party.alice.machine.library.write("Summer/new.jpg", "new")
+        try party.village.pass(8)
+        #expect(bob.problems.map(\.code) == ["massDeletion"], "\(bob.problems)")
+        #expect(bob.tree(.shared)["alice/Summer/new.jpg"] == "new")
+    }
+
     /// Only the first look is at everything, as a daemon's.
     @Test
     func `a library that has another device number after a restart goes on, though something was deleted meanwhile`()

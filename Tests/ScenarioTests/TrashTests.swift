@@ -148,6 +148,23 @@ import Testing
         party.expectShown(["a.jpg": "edited by bob", "deep/b.jpg": "bbb"])
     }
 
+    @Test func `what is due in the trash takes nothing with it that only a wrong clock says is due`() throws {
+        let party = try Party(bob: "readWrite")
+        let clock = party.village.world.clock
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "edited by bob")
+        try #require(try party.village.settle())
+        clock.advance(milliseconds: 29 * Self.day)
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "edited again")
+        try #require(try party.village.settle())
+        clock.advance(milliseconds: 3 * Self.day)
+        try party.village.pass(2)
+        #expect(trash(party.alice, .library) == ["aaa", "edited by bob"])
+        party.alice.machine.clock.step(milliseconds: Int64(365 * Self.day))
+        clock.advance(milliseconds: Self.day)
+        try party.village.pass(2)
+        #expect(trash(party.alice, .library) == ["edited by bob"])
+    }
+
     @Test(arguments: [false, true])
     func `trash of a clock that was years behind stays when that is set right in steps`(restarts: Bool) throws {
         let party = try Party(bob: "readWrite")

@@ -99,7 +99,9 @@ import Testing
         try #require(try party.village.settle())
         party.expectShown()
         #expect(party.bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption == "bob's")
-        #expect(party.alice.request(.undo(token: 1 << 40)).code == ExitCode.notFound)
+        for token in [1 << 40, 0, -1, Int64.min, Int64.max] {
+            #expect(party.alice.request(.undo(token: token)).code == ExitCode.notFound)
+        }
     }
 
     @Test func `a deletion that was taken back is done again by taking that back, unless others have gone on`() throws {
