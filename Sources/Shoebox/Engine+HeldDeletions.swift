@@ -143,7 +143,7 @@ extension Engine {
             for zone in zones.keys.sorted() {
                 for row in try store.read({ db in try db.base(in: zone) }) where row.root == root && !row.isParked {
                     let path = try store.read { db in try db.basePath(of: row.id, top: [top(root)]) }
-                    if let path, try isAbsent(path, files) { gone.append(row.id) }
+                    if let path, isAbsent(path, files) { gone.append(row.id) }
                 }
             }
         }
@@ -161,12 +161,8 @@ extension Engine {
             values: ["restored": String(gone.count)])
     }
 
-    private func isAbsent(_ path: RelativePath, _ files: any LocalFileSystem) throws(FileError) -> Bool {
-        do {
-            return try files.entry(at: path) == nil
-        } catch {
-            guard error.code == .absent else { throw error }
-            return true
-        }
+    /// Whether nothing is at a path. What is behind a link, or can't be looked at, is not gone.
+    private func isAbsent(_ path: RelativePath, _ files: any LocalFileSystem) -> Bool {
+        do { return try files.entry(at: path) == nil } catch { return error.code == .absent }
     }
 }

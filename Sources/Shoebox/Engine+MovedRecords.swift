@@ -116,6 +116,8 @@ extension Engine {
             if state.isLive { return zone }
             known = known ?? zone
         }
+        // What was deleted there before it stopped was deleted at home, too, by who stopped it.
+        if known == nil, try db.state(of: id)?.isDeleted == true { return nil }
         return known ?? last
     }
 

@@ -368,6 +368,7 @@ extension Engine {
                     }
             }
             _ = try followMoves(late)
+            try passHomeDeletions(in: zone)
             try pushAll()
             guard try !showsDeleted(in: zone.id) else { continue }
             try store.write { db in
@@ -378,6 +379,25 @@ extension Engine {
             try reloadZones()
         }
         try removeStrayTagFiles()
+    }
+
+    /// Repeats at home what was deleted in a share that has stopped. A device of this account that never took part in it knows
+    /// only that the photo went there, and would go on showing it.
+    private func passHomeDeletions(in zone: ZoneInfo) throws {
+        guard let privateZone else { return }
+        try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            for type in [RecordType.photo, .file, .folder] {
+                for row in try db.records(of: type, in: zone.id, isLive: false) {
+                    let home = RecordID(zone: privateZone, name: row.id.name)
+                    guard try db.state(of: row.id)?.isDeleted == true, let state = try db.state(of: home),
+                        state.movedTo == zone.id, !state.isDeleted
+                    else { continue }
+                    try writer.write(home, type: type, .delete, context: state.vector, isDerived: true)
+                }
+            }
+            try writer.finish()
+        }
     }
 
     /// Whether photos are still in the folder that somebody had deleted before the share was stopped: once it has ended,

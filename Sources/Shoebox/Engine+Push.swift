@@ -98,17 +98,8 @@ extension Engine {
     /// Turns pending changes of a zone into segments, kept in the local database before anything is published, so that
     /// publishing again after a crash publishes the same bytes.
     private func buildSegments(_ zone: ZoneInfo) throws -> Int {
-        var pending = try store.read { db in try db.pendingChanges(in: zone.id, limit: 4_000) }
+        var pending = try pendingTransactions(of: zone.id)
         guard !pending.isEmpty else { return 0 }
-        // Whole transactions only, but for one that alone is larger than the limit.
-        if pending.count == 4_000, let last = pending.last?.token, pending.first?.token != last {
-            pending.removeAll { $0.token == last }
-        } else if pending.count == 4_000 {
-            pending = try store.read { db in try db.pendingChanges(in: zone.id, limit: .max) }
-            let only = pending.first?.token
-            pending.removeAll { $0.token != only }
-        }
-        pending = try withoutWaitingMoves(pending)
         pending = try withAssets(pending, zone: zone)
         guard !pending.isEmpty else { return 0 }
         var transactions: [SegmentTransaction] = []
@@ -145,17 +136,34 @@ extension Engine {
         return pending.count
     }
 
-    /// The changes without the marks of moves whose destination still has something older to push: what was written later
-    /// doesn't count, or two moves in opposite directions would wait for each other. What follows a mark in its transaction
-    /// waits with it, and so does what comes later about a record that waits. Everything else goes on: in the destination
-    /// something may wait that can't be read for a long time.
+    /// About as many changes as go out together, oldest first, in whole transactions, without what waits for other zones.
+    private func pendingTransactions(of zone: ZoneID) throws -> [StoredChange] {
+        let limit = 4_000
+        let some = try store.read { db in try db.pendingChanges(in: zone, limit: limit) }
+        if some.count < limit { return try withoutWaitingMoves(some) }
+        // Where so many wait, others come after them.
+        let all = try withoutWaitingMoves(store.read { db in try db.pendingChanges(in: zone, limit: .max) })
+        guard all.count > limit, let first = all.first?.token, let next = all.dropFirst(limit).first?.token else {
+            return all
+        }
+        // One that alone is larger than the limit goes by itself.
+        let whole = all.prefix { $0.token != next }
+        return whole.isEmpty ? all.filter { $0.token == first } : Array(whole)
+    }
+
+    /// The changes without the marks of moves to where the record did not arrive yet: where something older about it is still
+    /// to be pushed. What was written later doesn't count, or two moves in opposite directions would wait for each other. What
+    /// follows a mark in its transaction waits with it, and so does what comes later about a record that waits. Everything
+    /// else goes on: in the destination something may wait that can't be read for a long time.
     private func withoutWaitingMoves(_ pending: [StoredChange]) throws -> [StoredChange] {
         var waiting: Set<RecordName> = []
         var token: Int64?
         return try pending.filter { stored in
             if stored.token != token, !waiting.contains(stored.change.record) {
                 guard case .moved(let destination) = stored.change.action, zones[destination]?.row.state == .active,
-                    try store.read({ db in try db.hasPendingChanges(in: destination, before: stored.id) })
+                    try store.read({ db in
+                        try db.hasPendingChanges(of: stored.change.record, in: destination, before: stored.id)
+                    })
                 else { return true }
             }
             token = stored.token

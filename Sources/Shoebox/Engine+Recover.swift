@@ -15,6 +15,7 @@ extension Engine {
     /// cut took or tore are written again. Everything can be repeated, after a crash in the middle, too.
     func recover(_ root: RootKind) throws {
         guard !recovered.contains(root) else { return }
+        passedOver = passedOver.filter { $0.root != root }
         var isWhole = try recoverParked(root)
         if try !recoverMade(root) { isWhole = false }
         if try !recoverIntents(root) { isWhole = false }
@@ -64,7 +65,7 @@ extension Engine {
             let parent = RecordID(zone: parentZone, name: parentName)
             let entry: DirectoryEntry?
             do { entry = try existing(path, root) } catch {
-                try passOver(error, at: path, root)
+                passOver(error, at: path, root)
                 isWhole = false
                 continue
             }
@@ -121,7 +122,7 @@ extension Engine {
     /// tried again.
     private func recoverIntents(_ root: RootKind) throws -> Bool {
         let intents = try store.read { db in try db.intents().filter { $0.root == root } }
-        var passedOver: Set<Int64> = []
+        var left: Set<Int64> = []
         for intent in intents {
             let entry: DirectoryEntry?
             var read: (hash: Digest32, stamp: FileStamp)?
@@ -131,8 +132,8 @@ extension Engine {
                     read = try ContentHasher.hash(intent.path, files(root))
                 }
             } catch {
-                try passOver(error, at: intent.path, root)
-                passedOver.insert(intent.rowID)
+                passOver(error, at: intent.path, root)
+                left.insert(intent.rowID)
                 continue
             }
             if let entry, let (hash, stamp) = read {
@@ -152,8 +153,8 @@ extension Engine {
                 }
             }
         }
-        unrecovered = unrecovered.subtracting(intents.map(\.rowID)).union(passedOver)
-        let done = intents.map(\.rowID).filter { !passedOver.contains($0) }
+        unrecovered = unrecovered.subtracting(intents.map(\.rowID)).union(left)
+        let done = intents.map(\.rowID).filter { !left.contains($0) }
         if !done.isEmpty {
             // What is noted now is not to be taken for deleted after a power cut.
             do { try files(root).synchronize() } catch {
@@ -162,7 +163,7 @@ extension Engine {
             }
             try store.write { db in try db.clearIntents(done) }
         }
-        return passedOver.isEmpty
+        return left.isEmpty
     }
 
     /// What is at a path; nil also where a folder on the way is none.
@@ -173,19 +174,11 @@ extension Engine {
         }
     }
 
-    /// Goes on where something can't be looked at: what was begun there is gone on with when it can be. What may pass is
-    /// waited for a little first.
-    /// - Throws: the error, as long as it is waited for.
-    private func passOver(_ error: FileError, at path: RelativePath, _ root: RootKind) throws {
-        let key = WatchedPath(root: root, path: path)
-        let now = world.uptimeMilliseconds()
-        let since = unrecoverable[key] ?? now
-        unrecoverable[key] = since
-        guard error.mayPass, now < since + settings.blindMilliseconds else {
-            log("what was begun at '\(display(path, root))' is gone on with when it can be looked at: \(error)")
-            return
-        }
-        throw error
+    /// Goes on where something can't be looked at: what was begun there is gone on with when it can be, and until then is left
+    /// alone, also if it can be looked at a moment later.
+    private func passOver(_ error: FileError, at path: RelativePath, _ root: RootKind) {
+        passedOver.insert(WatchedPath(root: root, path: path))
+        log("what was begun at '\(display(path, root))' is gone on with when it can be looked at: \(error)")
     }
 
     private func forgetShown(_ intent: IntentRow, _ db: Database) throws {

@@ -90,8 +90,13 @@ extension Engine {
     }
 
     private func reportReplaced(_ root: RootKind) throws {
-        guard try isUnknown(root) else { return }
         let name = display(.root, root)
+        guard try sameness(of: root) == .other else {
+            return try report(
+                "rootReplaced", path: name,
+                "The \(name) folder was put back to an earlier state, and a part of it can't be read; each deletion in it waits for a word.",
+                "Make readable what 'shoebox status' names, and run 'shoebox sync'.")
+        }
         try report(
             "rootReplaced", path: name,
             "The \(name) folder is another directory than it was, and a part of it can't be read; nothing new is put there.",

@@ -36,8 +36,8 @@ public final class Engine {
     var replaced: [RecordID: UInt64] = [:]
     /// Files that came from the place of another one that can't be judged yet, since when (uptime).
     var displaced: [WatchedPath: UInt64] = [:]
-    /// Where the process died in the middle of something, and that can't be looked at, since when (uptime).
-    var unrecoverable: [WatchedPath: UInt64] = [:]
+    /// Where the process died in the middle of something, and that can't be looked at.
+    var passedOver: Set<WatchedPath> = []
     /// The intents for that, by their rows.
     var unrecovered: Set<Int64> = []
     /// Directories of which something could not be looked at, though it may be another time, and since when (uptime).

@@ -155,6 +155,11 @@ extension RootScan {
         try noteArrivals(entries, in: directory, &batch)
         for entry in entries {
             let path = directory.appending(entry.name)
+            if engine.passedOver.contains(.init(root: root, path: path)) {
+                hold(path, in: &batch)
+                lookAgain(at: directory, after: errorPause, outcome: &outcome)
+                continue
+            }
             if entry.kind != .file {
                 batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
                 try addFolderOrigins(of: entry, to: &batch, outcome: &outcome)
@@ -229,12 +234,16 @@ extension RootScan {
     /// Leaves what stands at a path out of the plan: it is neither changed nor gone, nor is what it may have been before.
     func hold(_ path: RelativePath, in batch: inout ScanBatch) {
         let there = batch.local[path]
+        // What is known to be another file of the batch is not this one, though its bytes are the same.
+        let others = Set(
+            batch.local.values.filter { $0.path != path && $0.stamp.birthNanoseconds != 0 }.map(\.stamp.identity))
         for (id, entry) in batch.base {
             let isHere = entry.path == path
             let isFromHere =
                 batch.local[entry.path] == nil
                 && (there?.stamp.isSameFile(as: entry.stamp) == true
-                    || entry.contentHash != nil && there?.contentHash == entry.contentHash)
+                    || entry.contentHash != nil && there?.contentHash == entry.contentHash
+                        && !others.contains(entry.stamp.identity))
             if isHere || isFromHere { batch.base[id] = nil }
         }
         batch.local[path] = nil

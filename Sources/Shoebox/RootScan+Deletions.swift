@@ -133,6 +133,11 @@ extension RootScan {
     private mutating func isThere(
         _ row: BaseRow, at path: RelativePath, outcome: inout ScanOutcome
     ) throws -> Bool {
+        guard !engine.passedOver.contains(.init(root: root, path: path)) else {
+            hasUnseen = true
+            lookAgain(at: path.parent, after: errorPause, outcome: &outcome)
+            return true
+        }
         let found: DirectoryEntry?
         do { found = try files.entry(at: path) } catch {
             if error.isAbsence { return false }

@@ -20,12 +20,15 @@ extension RootScan {
             let hashed = batch.hashed[position...]
             position = batch.hashed.count
             // One read for all: where each of them may come from.
-            let origins = try engine.store.read { [root] db in
+            let origins = try engine.store.read { [root, batch] db in
                 try hashed.map { file in
                     let byInode = try db.base(inode: file.stamp.inode, root: root).filter {
                         $0.kind == .file && $0.stamp.isSameFile(as: file.stamp)
                     }
-                    return (file.path, byInode + (try db.base(contentHash: file.hash).filter { $0.root == root }))
+                    // A file that is known from elsewhere is that one, whatever else has the same bytes.
+                    let isKnown = byInode.contains { $0.stamp.birthNanoseconds != 0 && $0.id != batch.known[file.path] }
+                    let equal = isKnown ? [] : try db.base(contentHash: file.hash).filter { $0.root == root }
+                    return (file.path, byInode + equal)
                 }
             }
             for (path, known) in origins {

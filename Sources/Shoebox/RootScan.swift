@@ -133,7 +133,14 @@ struct RootScan {
         try flush(outcome: &outcome)
         try takeDeletions(outcome: &outcome)
         for found in tagFolders {
-            outcome.changes += try engine.readTagFiles(in: found.folder, zone: found.zone, root: root, author: author)
+            do {
+                outcome.changes += try engine.readTagFiles(
+                    in: found.folder, zone: found.zone, root: root, author: author)
+            } catch let error as FileError {
+                // Gone between, or not to be read: its photos are scanned all the same.
+                guard !error.isAbsence else { continue }
+                try putOff(found.folder, error, lookingAt: found.folder.parent, outcome: &outcome)
+            }
         }
         for folder in listedFolders where folder.isZoneRoot && !tagFolders.contains(where: { $0.zone == folder.zone }) {
             let path = try engine.store.read { db in try db.basePath(of: folder, top: [engine.top(root)]) }
@@ -270,7 +277,8 @@ struct RootScan {
             guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory)
             else { continue }
             if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {
-                tagFolders.append((path.appending(entry.name), zone))
+                // What else has that name is in the way of it, and no photo.
+                if entry.kind == .directory { tagFolders.append((path.appending(entry.name), zone)) }
                 continue
             }
             switch entry.kind {

@@ -160,6 +160,14 @@ extension Database {
             arguments: [zone.data, id]) ?? false
     }
 
+    /// Whether own changes of a record that are older than a row wait to be pushed.
+    public func hasPendingChanges(of record: RecordName, in zone: ZoneID, before id: Int64) throws -> Bool {
+        try Bool.fetchOne(
+            cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM change WHERE zone = ? AND record = ? AND state = 0 AND id < ?)"),
+            arguments: [zone.data, record.data, id]) ?? false
+    }
+
     /// Replaces the content of a pending change, such as an asset's location that is known now.
     public func replacePayload(of id: Int64, with change: Change) throws {
         try cachedStatement(sql: "UPDATE change SET payload = ? WHERE id = ? AND state = 0").execute(arguments: [

@@ -53,7 +53,8 @@ final class ActorStage {
 
     init(_ kind: ActorScript.Kind, seed: UInt64) throws {
         let paths = ["Trip/a.jpg", "Trip/b.jpg", "Trip/Sea/c.jpg", "Home/d.jpg", "Home/Old/e.jpg", "f.jpg"]
-        let contents = Dictionary(uniqueKeysWithValues: paths.map { ($0, "bytes of \($0)") })
+        let contents = Dictionary(
+            uniqueKeysWithValues: paths.map { ($0, "bytes of \(kind.hasTwins ? "all" : $0)") })
         let (village, alice, second) = try Village.twoDevices(contents, others: ["bob"])
         self.kind = kind
         self.village = village
@@ -63,7 +64,7 @@ final class ActorStage {
         top = isParticipant ? try Self.path("alice/S1") : .root
         let shared = try Self.path("Trip")
         for path in paths {
-            let file = File(content: "bytes of \(path)", caption: "caption of \(path)")
+            let file = File(content: contents[path] ?? "", caption: "caption of \(path)")
             let own = try Self.path(path)
             if !isParticipant {
                 files[own] = file
@@ -155,7 +156,10 @@ final class ActorStage {
             guard let from = folder(pick) else { return }
             try moveFolder(from, to: from.parent.appending(FileName(safe: "Folder\(name % 5)")))
         case .swap(let one, let two):
-            guard let one = file(one), let two = file(two), one != two else { return }
+            // Equal ones that swap are as they were.
+            guard let one = file(one), let two = file(two), files[one]?.content != files[two]?.content else { return }
+            // One that was overwritten just before, and the bytes that it had in its place, look like two edits.
+            if kind.hasTwins { try lookForAWhile() }
             let aside = top.appending(FileName(safe: "aside.tmp"))
             try disk.move(one, to: aside)
             try disk.move(two, to: one)
@@ -326,11 +330,21 @@ final class ActorStage {
             village.world.clock.advance(milliseconds: 1_500)
             quiet = isDone ? quiet + 1 : 0
         }
-        guard quiet == 5, machines.allSatisfy(\.isQuiet) else { return "never at rest" }
+        guard quiet == 5, machines.allSatisfy(\.isQuiet) else {
+            return try "never at rest: \(machines.map(restlessness))"
+        }
         for machine in machines where try machine.round(.all).didSomething {
             return "\(machine.machine.name) had missed something"
         }
         return try firstDifference()
+    }
+
+    /// What a machine still has to do.
+    private func restlessness(_ machine: Replica) throws -> String {
+        let outcome = try machine.round(extent(machine))
+        return try machine.store.read { db in
+            "\(machine.machine.name): \(outcome), pending \(try db.pendingCount()), dirty \(try db.dirtyCount()), missing \(try db.missingSegments()), problems \(try db.problems().map(\.code)) shows \(machine.tree(.library).keys.sorted()) zones \(try db.zones().map { "\($0.id.description.prefix(4)) \($0.kind) \($0.state) \($0.isMine) last \($0.last.sequence)" }) dirty \(try machine.engine.zones.keys.flatMap { z in try db.dirtyRecords(in: [z], after: nil, limit: 10).map { "\($0)" } })"
+        }
     }
 
     private func named(_ files: [RelativePath: File]) -> [String: File] {

@@ -81,6 +81,38 @@ import Testing
         #expect(alice.problems.isEmpty && alice.sidecar("Private/c.jpg", .library)?.fields.caption == "The lake")
     }
 
+    @Test(arguments: ["denied", "inputOutput", "file", "link"])
+    func `a folder of tag files that can't be read stops nothing else`(what: String) throws {
+        let party = try Party(bob: "readOnly")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        #expect(alice.request(.tag(path: alice.path("Private/c.jpg"), titles: ["Lake"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        #expect(disk.tree().keys.contains { $0.hasPrefix(".tags/") })
+        let tags = try #require(RelativePath(".tags"))
+        switch what {
+        case "denied": disk.setUnreadable(tags)
+        case "inputOutput":
+            alice.machine.faults.setRule { operation in
+                operation.part == "library" && operation.path.hasPrefix(".tags") ? .fail(.inputOutput) : nil
+            }
+        case "file":
+            try disk.delete(".tags")
+            try disk.write(".tags", "no folder")
+        default:
+            try disk.delete(".tags")
+            try disk.link(".tags", to: "elsewhere")
+        }
+        try disk.write("Summer/new.jpg", "new")
+        try party.village.pass(6)
+        #expect(party.carol.tree(.shared)["alice/Summer/new.jpg"] == "new")
+        alice.machine.faults.setRule(nil)
+        disk.setUnreadable(tags, false)
+        if what == "file" || what == "link" { try disk.delete(".tags") }
+        try #require(try party.village.settle())
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        #expect(alice.sidecar("Private/c.jpg", .library)?.fields.tags == ["Lake"])
+    }
+
     /// A crash between the renaming and its note, in a folder that can't be looked at when the machine is there again.
     @Test func `what a crash left in a folder that can't be looked at is gone on with when it can be`() throws {
         let party = try Party(bob: "readWrite", storesMayDie: true)

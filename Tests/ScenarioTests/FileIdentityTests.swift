@@ -288,4 +288,27 @@ import Testing
             #expect(replica.sidecar("Z/2.jpg", .library)?.fields.caption == "photo 2", "\(replica.label)")
         }
     }
+
+    /// What one of the two is must not be taken from its bytes.
+    @Test func `a private photo with the bytes of one that is moved within a share stays private`() throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        try disk.write("Summer/deep/twin.jpg", "equal")
+        try disk.write("Private/twin.jpg", "equal")
+        try #require(try party.village.settle())
+        for (path, text) in [("Summer/deep/twin.jpg", "for all"), ("Private/twin.jpg", "for nobody")] {
+            #expect(alice.request(.caption(path: alice.path(path), text: text)).code == 0)
+        }
+        try #require(try party.village.settle())
+        try disk.move("Summer/deep/twin.jpg", to: "Summer/twin.jpg")
+        try disk.move("Private/twin.jpg", to: "Private/Old/twin.jpg")
+        try #require(try party.village.settle())
+        #expect(alice.sidecar("Summer/twin.jpg", .library)?.fields.caption == "for all")
+        #expect(alice.sidecar("Private/Old/twin.jpg", .library)?.fields.caption == "for nobody")
+        for replica in [party.bob, party.carol] {
+            #expect(replica.sidecar("alice/Summer/twin.jpg", .shared)?.fields.caption == "for all", "\(replica.label)")
+            let zone = try replica.store.read { db in try db.records(of: .photo, in: party.zone) }
+            #expect(zone.count == 3, "\(replica.label)")
+        }
+    }
 }

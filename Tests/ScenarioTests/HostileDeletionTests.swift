@@ -397,6 +397,26 @@ import Testing
         #expect(alice.problems.map(\.code) == ["massDeletion"])
     }
 
+    @Test func `deletions are rejected though a part of the folder can't be looked at`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        for number in 0..<130 { try alice.machine.library.write("Album/\(number).jpg", "photo \(number)") }
+        for name in ["a", "b"] { try alice.machine.library.write("Closed/\(name).jpg", "closed \(name)") }
+        try #require(try village.settle())
+        let files = alice.tree(.library)
+        alice.machine.library.setUnreadable(try #require(RelativePath("Closed")))
+        try alice.machine.library.delete("Album")
+        try village.pass(8)
+        #expect(Set(alice.problems.map(\.code)) == ["massDeletion", "unreadable"])
+        #expect(alice.request(.rejectDeletions).values["restored"] == "131")
+        try village.pass(8)
+        alice.machine.library.setUnreadable(try #require(RelativePath("Closed")), false)
+        try #require(try village.settle())
+        for replica in [alice, laptop] { #expect(replica.tree(.library) == files, "\(replica.label)") }
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+    }
+
     /// Where something can't be looked at, it may be what is missing, so that it never shows that nothing is.
     @Test func `a word for deletions that were taken back holds for none of the next day, whatever can't be read`()
         throws

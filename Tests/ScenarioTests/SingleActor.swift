@@ -24,11 +24,16 @@ struct ActorScript: CustomStringConvertible {
         case traveller
         /// As that; processes are killed.
         case killedTraveller
+        /// As the owner, whose photos have the same bytes at first.
+        case twins
+        /// As that; processes are killed.
+        case killedTwins
 
         /// Whether it is about somebody else's share.
         var isParticipant: Bool { self == .participant || travels }
         var travels: Bool { self == .traveller || self == .killedTraveller }
-        var isKilled: Bool { self == .killed || self == .killedTraveller }
+        var isKilled: Bool { self == .killed || self == .killedTraveller || self == .killedTwins }
+        var hasTwins: Bool { self == .twins || self == .killedTwins }
     }
 
     /// One thing that happens. Numbers are picks among what there is at that moment.
