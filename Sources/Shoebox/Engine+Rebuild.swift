@@ -86,14 +86,7 @@ extension Engine {
 
     /// Notes in the base tree every file and folder that is what the records say; puts away what was deleted.
     private func adoptExisting(_ root: RootKind) throws {
-        let (layout, known) = try store.read { db -> (Layout, [RecordID: RelativePath]) in
-            let placements = try placements(db)
-            let folders = try placedFolders(root, placements: placements, db)
-            let parents = Set(folders.map(\.id)).union([top(root)])
-            let files = try placedFiles(in: parents, placements: placements, db)
-            let layout = layOut(folders + files, roots: [top(root)])
-            return (layout, paths(of: layout, roots: [top(root): .root]))
-        }
+        let (layout, known) = try places(root)
         let isRestored = try isRestoredState()
         if isRestored { try adoptRestored(root, layout: layout, known: known) }
         var taken: Set<RelativePath> = []
@@ -111,6 +104,24 @@ extension Engine {
         try putAwayDeleted(root, known: known, taken: taken)
         guard try !isRestored && store.read({ db in try db.metaText(servedKey(root)) }) != nil else { return }
         try adoptMoved(root, layout: layout, known: known, taken: taken)
+    }
+
+    /// Where everything belongs in a watched folder, as the records say.
+    private func places(_ root: RootKind) throws -> (Layout, [RecordID: RelativePath]) {
+        try store.read { db in
+            let placements = try placements(db)
+            let folders = try placedFolders(root, placements: placements, db)
+            let parents = Set(folders.map(\.id)).union([top(root)])
+            let files = try placedFiles(in: parents, placements: placements, db)
+            let layout = layOut(folders + files, roots: [top(root)])
+            return (layout, paths(of: layout, roots: [top(root): .root]))
+        }
+    }
+
+    /// Puts away what is in a folder that was put back, and was deleted since.
+    func putAwayReturned(_ root: RootKind) throws {
+        let known = try places(root).1
+        try putAwayDeleted(root, known: known, taken: Set(known.values))
     }
 
     private func servedKey(_ root: RootKind) -> String { "served.\(root.rawValue)" }

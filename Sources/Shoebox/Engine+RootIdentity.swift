@@ -4,6 +4,8 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 /// What a watched folder is to the one that was there before.
 enum RootSameness {
     /// The same directory.
@@ -112,10 +114,15 @@ extension Engine {
         return missing.keys.contains(where: isAwaited) || replaced.keys.contains(where: isAwaited)
     }
 
-    /// Notes that a watched folder was put back to an earlier state: what it lacks was deleted by nobody.
+    /// Notes that a watched folder was put back to an earlier state: what it lacks was deleted by nobody, bytes that a photo had
+    /// once are no edit, and what was deleted since goes again.
     func notePutBack(_ root: RootKind) throws {
+        try putAwayReturned(root)
         try store.write { db in try db.setMetaText(putBackKey(root), "1") }
     }
+
+    /// Whether a watched folder was put back, and what it lacks was not yet found out.
+    func isPutBack(_ root: RootKind, _ db: Database) throws -> Bool { try db.metaText(putBackKey(root)) != nil }
 
     private func identityKey(_ root: RootKind) -> String { "identity.\(root.rawValue)" }
     private func originKey(_ root: RootKind) -> String { "origin.\(root.rawValue)" }

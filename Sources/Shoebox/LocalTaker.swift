@@ -273,6 +273,14 @@ struct LocalTaker {
             try db.markDirty(id)
             return
         }
+        // In a folder that was put back, the bytes that were there then are no edit.
+        if try engine.isPutBack(root, db), let shown = try engine.formerlyShown(hash, of: id, db) {
+            row.stamp = stamp
+            (row.contentHash, row.vector, row.twins) = (hash, shown, [])
+            try db.setBase(row)
+            try db.markDirty(id)
+            return
+        }
         guard try may(.editRecord, id) else {
             row.stamp = stamp
             row.contentHash = hash

@@ -291,6 +291,34 @@ import Testing
         #expect(alice.problems.isEmpty && laptop.tree(.library)["a.jpg"] == nil, "\(alice.problems)")
     }
 
+    @Test func `a library that was put back to a snapshot takes back nothing of what others did since`() throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        for path in ["Album/a.jpg", "Album/b.jpg", "c.jpg"] { try disk.write(path, path) }
+        try #require(try village.settle())
+        let snapshot = disk.snapshot()
+        try laptop.machine.library.write("Album/a.jpg", "edited since")
+        try laptop.machine.library.delete("Album/b.jpg")
+        try #require(try village.settle())
+        let files = ["Album/a.jpg": "edited since", "c.jpg": "c.jpg"]
+        #expect(alice.tree(.library) == files)
+        disk.restore(snapshot)
+        try alice.restart()
+        try disk.write("own.jpg", "written after that")
+        try #require(try village.settle())
+        for replica in [alice, laptop] {
+            #expect(
+                replica.tree(.library) == files.merging(["own.jpg": "written after that"]) { $1 }, "\(replica.label)")
+        }
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        // As always from now on.
+        try disk.write("Album/a.jpg", "Album/a.jpg")
+        try #require(try village.settle())
+        #expect(laptop.tree(.library)["Album/a.jpg"] == "Album/a.jpg")
+    }
+
     @Test func `a question about the library does not keep what others share from coming`() throws {
         let party = try Party(bob: "readWrite")
         let bob = party.bob
