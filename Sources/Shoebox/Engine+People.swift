@@ -334,6 +334,7 @@ extension Engine {
     func stopShare(_ zone: ZoneInfo) throws -> Reply {
         if zone.row.state == .ended { return Reply(lines: ["'\(zone.control.title)' was stopped already."]) }
         try fetchAnew(zone.id)
+        if let privateZone { try fetchAnew(privateZone) }
         _ = try scan(.library, author: "scan")
         try changeControl(of: zone) { $0.isStopped = true }
         try finishStopped()
@@ -390,8 +391,9 @@ extension Engine {
             for type in [RecordType.photo, .file, .folder] {
                 for row in try db.records(of: type, in: zone.id, isLive: false) {
                     let home = RecordID(zone: privateZone, name: row.id.name)
-                    guard try db.state(of: row.id)?.isDeleted == true, let state = try db.state(of: home),
-                        state.movedTo == zone.id, !state.isDeleted
+                    // What another device took out, or brought home, is where that says.
+                    guard let there = try db.state(of: row.id), there.isDeleted, there.openMoves.isEmpty,
+                        let state = try db.state(of: home), state.movedTo == zone.id, !state.isDeleted
                     else { continue }
                     try writer.write(home, type: type, .delete, context: state.vector, isDerived: true)
                 }

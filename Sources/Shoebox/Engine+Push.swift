@@ -5,6 +5,8 @@ import ShoeboxModel
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 extension Engine {
     /// Publishes everything that is pending, as far as it can be published now; returns how many changes went out.
     @discardableResult
@@ -161,14 +163,20 @@ extension Engine {
         return try pending.filter { stored in
             if stored.token != token, !waiting.contains(stored.change.record) {
                 guard case .moved(let destination) = stored.change.action, zones[destination]?.row.state == .active,
-                    try store.read({ db in
-                        try db.hasPendingChanges(of: stored.change.record, in: destination, before: stored.id)
-                    })
+                    try store.read({ db in try isUnderWay(stored, to: destination, db) })
                 else { return true }
             }
             token = stored.token
             waiting.insert(stored.change.record)
             return false
+        }
+    }
+
+    /// Whether a record that moved did not arrive yet; of what is said of a photo, whether that did not.
+    private func isUnderWay(_ mark: StoredChange, to destination: ZoneID, _ db: Database) throws -> Bool {
+        let subject = try db.record(RecordID(zone: mark.zone, name: mark.change.record))?.subject
+        return try [mark.change.record, subject].compactMap { $0 }.contains { name in
+            try db.hasPendingChanges(of: name, in: destination, before: mark.id)
         }
     }
 

@@ -59,7 +59,10 @@ extension Engine {
     ///   - found: which one it was before the look; if it is another one after it, the next look tells.
     ///   - isWhole: whether all of it was looked at.
     ///   - isBlind: whether something in it could not be looked at: what is missing may be there.
-    func noteIdentity(_ found: RootIdentity?, of root: RootKind, isWhole: Bool, isBlind: Bool) throws {
+    ///   - isHolding: whether a file was left out that can't be judged yet.
+    func noteIdentity(
+        _ found: RootIdentity?, of root: RootKind, isWhole: Bool, isBlind: Bool, isHolding: Bool
+    ) throws {
         guard let found, presentIdentity(root) == found else { return }
         if isWhole { wholeLooks[root] = isBlind ? nil : found }
         let now = identityText(found)
@@ -77,9 +80,16 @@ extension Engine {
         if known.identity == nil {
             guard isWhole else { return }
         } else {
-            if try sameness(of: root).mayLack, wholeLooks[root] != found {
-                if isWhole { try reportReplaced(root) }
-                return
+            if try sameness(of: root).mayLack {
+                guard !isHolding else {
+                    // Until all is judged: what an older file holds is no edit.
+                    wholeLooks[root] = nil
+                    return
+                }
+                guard wholeLooks[root] == found else {
+                    if isWhole { try reportReplaced(root) }
+                    return
+                }
             }
             guard !isMissingAnything(root), !heldRoots.contains(root) else { return }
         }
@@ -117,8 +127,24 @@ extension Engine {
     /// Notes that a watched folder was put back to an earlier state: what it lacks was deleted by nobody, bytes that a photo had
     /// once are no edit, and what was deleted since goes again.
     func notePutBack(_ root: RootKind) throws {
-        try putAwayReturned(root)
-        try store.write { db in try db.setMetaText(putBackKey(root), "1") }
+        try store.write { db in try db.setMetaText(putBackKey(root), "new") }
+    }
+
+    /// Puts away what is in a folder that was put back, and was deleted since, before the folder is looked at; false if that is
+    /// to be tried again first.
+    func putAwayReturnedFirst(_ root: RootKind, _ outcome: inout ScanOutcome) throws -> Bool {
+        // On another disk, such as a backup that somebody looks at, nothing is moved.
+        guard try store.read({ db in try db.metaText(putBackKey(root)) }) == "new", try sameness(of: root) == .putBack
+        else { return true }
+        do { try putAwayReturned(root) } catch let error as FileError {
+            comparisonFailed[root] = comparisonFailed[root] ?? world.uptimeMilliseconds()
+            log("the \(display(.root, root)) folder was put back, and is looked at later: \(error)")
+            outcome.again(at: world.uptimeMilliseconds() + settings.settleMilliseconds)
+            return false
+        }
+        comparisonFailed[root] = nil
+        try store.write { db in try db.setMetaText(putBackKey(root), "known") }
+        return true
     }
 
     /// Whether a watched folder was put back, and what it lacks was not yet found out.

@@ -41,11 +41,14 @@ extension Engine {
         guard try !foldersToRebuild().contains(root) else { return outcome }
         try recover(root)
         if root == .shared { try resumeOffered() }
+        guard try putAwayReturnedFirst(root, &outcome) else { return outcome }
         let identity = presentIdentity(root)
         var scan = RootScan(engine: self, root: root, author: author)
         try scan.run(directories: directories, outcome: &outcome)
         guard !outcome.isOffline else { return outcome }
-        try noteIdentity(identity, of: root, isWhole: directories == nil, isBlind: scan.hasUnseen)
+        try noteIdentity(
+            identity, of: root, isWhole: directories == nil, isBlind: scan.hasUnseen,
+            isHolding: scan.hasHeld)
         return outcome
     }
 }

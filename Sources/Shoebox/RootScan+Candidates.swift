@@ -232,7 +232,8 @@ extension RootScan {
     }
 
     /// Leaves what stands at a path out of the plan: it is neither changed nor gone, nor is what it may have been before.
-    func hold(_ path: RelativePath, in batch: inout ScanBatch) {
+    mutating func hold(_ path: RelativePath, in batch: inout ScanBatch) {
+        hasHeld = true
         let there = batch.local[path]
         // What is known to be another file of the batch is not this one, though its bytes are the same.
         let others = Set(

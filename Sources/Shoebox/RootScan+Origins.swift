@@ -85,7 +85,7 @@ extension RootScan {
 
     /// As long as a directory can't be looked at, what stands in the place of a file that is nowhere to be seen waits: its
     /// own may be there.
-    private func awaitUnseen(in batch: inout ScanBatch, outcome: inout ScanOutcome) {
+    private mutating func awaitUnseen(in batch: inout ScanBatch, outcome: inout ScanOutcome) {
         let isBlind = engine.unseen.contains {
             $0.key.root == root && now < $0.value + engine.settings.blindMilliseconds
         }

@@ -85,6 +85,8 @@ struct RootScan {
     var isRecursive = false
     /// Whether a directory could not be looked at: what is in it is neither there nor missing.
     var hasUnseen = false
+    /// Whether a file that can't be judged yet was left out.
+    var hasHeld = false
     /// Whether a file stands where a folder was with more in it than may go without a word of its user.
     var holdsReplaced = false
     /// Folders that a file took the place of, with the path they had: what was in them is gone with them.

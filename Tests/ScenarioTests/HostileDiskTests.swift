@@ -319,6 +319,35 @@ import Testing
         #expect(laptop.tree(.library)["Album/a.jpg"] == "Album/a.jpg")
     }
 
+    /// What stands in another file's place is looked for in both folders first.
+    @Test(arguments: [false, true])
+    func `a folder of shares that was put back takes back nothing of what others did since`(hasTrouble: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (bob, disk) = (party.bob, party.bob.machine.shared)
+        try party.alice.machine.library.write("Summer/deep/gone.jpg", "gone")
+        try #require(try party.village.settle())
+        let snapshot = disk.snapshot()
+        try party.alice.machine.library.write("Summer/a.jpg", "edited since")
+        try party.alice.machine.library.delete("Summer/deep/gone.jpg")
+        try #require(try party.village.settle())
+        let content = ["a.jpg": "edited since", "deep/b.jpg": "bbb"]
+        party.expectShown(content)
+        disk.restore(snapshot)
+        try bob.restart()
+        if hasTrouble { bob.machine.faults.setRule { $0.path.hasSuffix("gone.jpg") ? .fail(.inputOutput) : nil } }
+        try party.village.pass(4)
+        party.expectShown(content)
+        bob.machine.faults.setRule(nil)
+        for _ in 0..<3 {
+            try party.village.pass(4)
+            party.village.world.clock.advance(milliseconds: 40_000)
+        }
+        try #require(try party.village.settle())
+        party.expectShown(content)
+        #expect(bob.tree(.shared) == ["alice/Summer/a.jpg": "edited since", "alice/Summer/deep/b.jpg": "bbb"])
+        #expect(bob.problems.isEmpty, "\(bob.problems)")
+    }
+
     @Test func `a question about the library does not keep what others share from coming`() throws {
         let party = try Party(bob: "readWrite")
         let bob = party.bob
