@@ -14,7 +14,7 @@ extension ActorStage {
 
     func fillOwn() throws {
         for text in ["m.jpg", "n.jpg", "Mine/p.jpg"] {
-            let file = File(content: "bytes of \(text)", caption: "caption of \(text)")
+            let file = File(content: "bytes of \(kind.hasTwins ? "all" : text)", caption: "caption of \(text)")
             try library.write(text, file.content)
             own[try Self.path(text)] = file
         }
@@ -34,9 +34,9 @@ extension ActorStage {
             guard let left = try moveIn(pick, into: into) else { return }
             try writeOwn(left, saving: .inPlace)
         case .swapAcross(let one, let two):
-            guard let one = file(one), let two = ownFile(two), try hasSidecars([(one, .shared), (two, .library)]) else {
-                return
-            }
+            guard let one = file(one), let two = ownFile(two), files[one]?.content != own[two]?.content,
+                try hasSidecars([(one, .shared), (two, .library)])
+            else { return }
             let aside = try Self.path("aside.jpg")
             try carry(one, from: disk, to: aside, on: library)
             try carry(two, from: library, to: one, on: disk)

@@ -28,12 +28,14 @@ struct ActorScript: CustomStringConvertible {
         case twins
         /// As that; processes are killed.
         case killedTwins
+        /// As the traveller, and all photos have the same bytes at first.
+        case travellingTwins
 
         /// Whether it is about somebody else's share.
         var isParticipant: Bool { self == .participant || travels }
-        var travels: Bool { self == .traveller || self == .killedTraveller }
+        var travels: Bool { self == .traveller || self == .killedTraveller || self == .travellingTwins }
         var isKilled: Bool { self == .killed || self == .killedTraveller || self == .killedTwins }
-        var hasTwins: Bool { self == .twins || self == .killedTwins }
+        var hasTwins: Bool { self == .twins || self == .killedTwins || self == .travellingTwins }
     }
 
     /// One thing that happens. Numbers are picks among what there is at that moment.
