@@ -46,7 +46,8 @@ public struct SimulationLedger: Sendable {
         /// Whether a user removed one of several copies of it on a machine. Which of them was the one to stay, nobody asked:
         /// the other may be what a change that did not count left behind, and go to the trash.
         public var isOneCopyRemoved = false
-        /// Whether it is a caption in a sidecar, and its user has given another one to the photo by a command since.
+        /// Whether it is a word in a sidecar, and its user has given another one to the photo by a command since, or may have
+        /// taken it back by one.
         public var isOverwrittenByCommand = false
         /// Whether a device deleted it whose state was put back and had not been compared yet: such a state may not know that the
         /// folder ever showed it. Or its state was put back to before it was there, and had told nobody yet.
@@ -170,6 +171,11 @@ public struct SimulationLedger: Sendable {
 
     /// What was given by the last command of a machine may have been taken back by its user.
     mutating func waiveLastCommand(of machine: String, step: Int) {
+        // Or it was what its user wrote last into a sidecar; then only the history there still has it.
+        let words = entries.filter { $0.kind != .content && !$0.isByCommand && $0.machine == machine }
+        for word in words where word.step == words.map(\.step).max() {
+            entries[word.number].isOverwrittenByCommand = true
+        }
         let commands = entries.filter { $0.isByCommand && $0.machine == machine }
         guard let last = commands.map(\.step).max() else { return }
         waive(Set(commands.filter { $0.step == last }.map(\.number)), step: step)
