@@ -343,7 +343,7 @@ final class ActorStage {
     private func restlessness(_ machine: Replica) throws -> String {
         let outcome = try machine.round(extent(machine))
         return try machine.store.read { db in
-            "\(machine.machine.name): \(outcome), pending \(try db.pendingCount()), dirty \(try db.dirtyCount()), missing \(try db.missingSegments()), problems \(try db.problems().map(\.code)) shows \(machine.tree(.library).keys.sorted()) zones \(try db.zones().map { "\($0.id.description.prefix(4)) \($0.kind) \($0.state) \($0.isMine) last \($0.last.sequence)" }) dirty \(try machine.engine.zones.keys.flatMap { z in try db.dirtyRecords(in: [z], after: nil, limit: 10).map { "\($0)" } })"
+            "\(machine.machine.name): \(outcome), pending \(try db.pendingCount()), dirty \(try db.dirtyCount()), missing \(try db.missingSegments()), problems \(try db.problems().map(\.code))"
         }
     }
 

@@ -171,6 +171,14 @@ import Testing
         #expect(alice.problems.isEmpty && laptop.tree(.library).count == 3, "\(alice.problems)")
     }
 
+    /// Puts another directory in a watched one's place, with its marker and these files.
+    private func putCopy(in disk: SimulatedDisk, of files: [String: String]) throws {
+        let marker = try disk.read(".shoebox/root.json")
+        disk.unmount(.replaced)
+        for (path, text) in files.sorted(by: { $0.key < $1.key }) { try disk.write(path, text) }
+        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+    }
+
     @Test(arguments: ["confirmed", "rejected", "mounted"])
     func `a copy of the library, marker and all, that lacks one file deletes nothing without a word`(end: String) throws
     {
@@ -181,10 +189,7 @@ import Testing
         let files = ["a.jpg": "a", "b.jpg": "b", "c.jpg": "c", "d.jpg": "d"]
         for (path, text) in files { try disk.write(path, text) }
         try #require(try village.settle())
-        let marker = try disk.read(".shoebox/root.json")
-        disk.unmount(.replaced)
-        for name in ["a", "b", "c"] { try disk.write("\(name).jpg", name) }
-        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+        try putCopy(in: disk, of: files.filter { $0.key != "d.jpg" })
         try alice.restart()
         try village.pass(8)
         #expect(laptop.tree(.library) == files)
@@ -224,10 +229,7 @@ import Testing
         let files = ["Album/a.jpg": "equal", "Best/a.jpg": "equal", "b.jpg": "b"]
         for (path, text) in files { try disk.write(path, text) }
         try #require(try village.settle())
-        let marker = try disk.read(".shoebox/root.json")
-        disk.unmount(.replaced)
-        for path in ["Album/a.jpg", "b.jpg"] { try disk.write(path, files[path] ?? "") }
-        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+        try putCopy(in: disk, of: files.filter { $0.key != "Best/a.jpg" })
         try alice.restart()
         try village.pass(8)
         #expect(laptop.tree(.library) == files)
@@ -245,10 +247,7 @@ import Testing
         let files = ["2024/a.jpg": "a", "2024/b.jpg": "b", "c.jpg": "c"]
         for (path, text) in files { try disk.write(path, text) }
         try #require(try village.settle())
-        let marker = try disk.read(".shoebox/root.json")
-        disk.unmount(.replaced)
-        for path in ["2024/a.jpg", "c.jpg"] { try disk.write(path, files[path] ?? "") }
-        try disk.write(try #require(RelativePath(".shoebox/root.json")), bytes: marker)
+        try putCopy(in: disk, of: files.filter { $0.key != "2024/b.jpg" })
         let folder = try #require(RelativePath("2024"))
         disk.setUnreadable(folder)
         try alice.restart()
