@@ -100,9 +100,13 @@ extension Engine {
     /// Turns pending changes of a zone into segments, kept in the local database before anything is published, so that
     /// publishing again after a crash publishes the same bytes.
     private func buildSegments(_ zone: ZoneInfo) throws -> Int {
-        var pending = try pendingTransactions(of: zone.id)
-        guard !pending.isEmpty else { return 0 }
-        pending = try withAssets(pending, zone: zone)
+        let oldest = try pendingTransactions(of: zone.id, limit: settings.pushMax)
+        var pending = try withAssets(oldest, zone: zone)
+        // Where most of the oldest waits for bytes that can't be read, what is younger would hardly get its turn.
+        if oldest.count > 2 * pending.count {
+            let all = try pendingTransactions(of: zone.id, limit: .max)
+            if all.count > oldest.count { pending = try withAssets(all, zone: zone) }
+        }
         guard !pending.isEmpty else { return 0 }
         var transactions: [SegmentTransaction] = []
         for stored in pending {
@@ -139,8 +143,7 @@ extension Engine {
     }
 
     /// About as many changes as go out together, oldest first, in whole transactions, without what waits for other zones.
-    private func pendingTransactions(of zone: ZoneID) throws -> [StoredChange] {
-        let limit = 4_000
+    private func pendingTransactions(of zone: ZoneID, limit: Int) throws -> [StoredChange] {
         let some = try store.read { db in try db.pendingChanges(in: zone, limit: limit) }
         if some.count < limit { return try withoutWaitingMoves(some) }
         // Where so many wait, others come after them.
@@ -182,13 +185,20 @@ extension Engine {
 
     /// Uploads the content of pending changes and puts its location into them. A change whose bytes can't be read now
     /// waits, with all later ones of its record; one whose bytes were overwritten by a later change goes out without.
+    ///
+    /// Where the place of something waits so, the marks of folders that went to another zone in the same transaction wait,
+    /// too: it may have stayed behind, and who saw that the folder went and not that would take it along.
     private func withAssets(_ pending: [StoredChange], zone: ZoneInfo) throws -> [StoredChange] {
         var result: [StoredChange] = []
         var waiting: Set<RecordName> = []
+        var unplaced: Set<Int64> = []
         var uploads = Uploads()
         do {
             for var stored in pending {
-                guard !waiting.contains(stored.change.record) else { continue }
+                guard !waiting.contains(stored.change.record) else {
+                    if stored.change.setsPlaceAlone { unplaced.insert(stored.token) }
+                    continue
+                }
                 if let asset = stored.change.content, asset.location != nil {
                     try ensure(asset)
                 } else if let asset = stored.change.content, case .set(var fields) = stored.change.action {
@@ -216,7 +226,18 @@ extension Engine {
             throw error
         }
         try note(&uploads, in: zone.id)
-        return result
+        return unplaced.isEmpty ? result : withoutFolderMarks(result, of: unplaced)
+    }
+
+    /// The changes without the marks of folders in some transactions, and what comes later about these folders.
+    private func withoutFolderMarks(_ changes: [StoredChange], of tokens: Set<Int64>) -> [StoredChange] {
+        var waiting: Set<RecordName> = []
+        return changes.filter { stored in
+            if tokens.contains(stored.token), stored.change.type == .folder, case .moved = stored.change.action {
+                waiting.insert(stored.change.record)
+            }
+            return !waiting.contains(stored.change.record)
+        }
     }
 
     /// Contents that were uploaded, and the changes that say so now, before that is stored.
@@ -402,5 +423,13 @@ extension Engine {
         try lookForUnnamedControls(zone)
         ownChainsChecked.insert(id)
         return true
+    }
+}
+
+extension Change {
+    /// Whether this puts a record elsewhere, and says nothing of its bytes.
+    fileprivate var setsPlaceAlone: Bool {
+        guard case .set(let fields) = action else { return false }
+        return fields[.parent] != nil && fields[.content] == nil
     }
 }

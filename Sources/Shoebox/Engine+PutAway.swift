@@ -36,7 +36,8 @@ extension Engine {
             try db.markLayoutDirty()
         }
         log("\(putAway.count) files or folders are gone as they were put into the trash")
-        return Set(putAway.compactMap(\.first?.id))
+        // No key path: the runtime copies overlapping memory for one through an optional.
+        return Set(putAway.compactMap { $0.first?.id })
     }
 
     private func isIn(_ trashed: Set<FileIdentity>, _ row: BaseRow) -> Bool {

@@ -51,6 +51,8 @@ public struct EngineSettings: Sendable {
     public var applyMax: Int = 1_000
     /// After how many new or changed files a look at a watched folder turns into history what it has found so far.
     public var takeMax: Int = 512
+    /// About how many changes of a zone are published in one go.
+    public var pushMax: Int = 4_000
 
     /// A chain of own segments shorter than this is never folded.
     public var compactSegmentsMin: UInt64 = 100

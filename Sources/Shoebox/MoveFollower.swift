@@ -331,7 +331,8 @@ struct MoveFollower {
     private mutating func followParent(_ id: RecordID) throws {
         guard isMine(id.zone), let row = try db.record(id), row.isLive, let parent = row.parent else { return }
         let folder = RecordID(zone: id.zone, name: parent)
-        guard let state = try db.state(of: folder), state.type == .folder, let zone = state.movedTo, isWritable(zone)
+        guard let state = try db.state(of: folder), state.type == .folder, let zone = state.movedTo, isWritable(zone),
+            try isTold(state, of: folder, movedTo: zone)
         else { return }
         // What others put into a folder that was taken out of the share stays in the share.
         guard id.zone == engine.privateZone || row.nameAuthor == engine.account else { return }
@@ -350,6 +351,21 @@ struct MoveFollower {
         }
         if row.type == .folder {
             for child in try db.placedChildren(in: id.zone, parent: id.name) { enqueue(child.id) }
+        }
+    }
+
+    /// Whether the device that moved a folder has told that in the folder's old zone. What it left behind there it tells
+    /// together with that: until then, what says that it is in the folder may have been taken out of it, or deleted, and the
+    /// people of the new zone must not be shown it. Another device's word that the folder is there says nothing of that.
+    private func isTold(_ state: RecordState, of folder: RecordID, movedTo zone: ZoneID) throws -> Bool {
+        let here = try Set(db.changes(of: folder.name, in: folder.zone).map(\.identity))
+        let arrivals = try db.changes(of: folder.name, in: zone).filter {
+            $0.movedFrom == folder.zone && $0.forwards == nil && !here.contains($0.identity)
+        }
+        // One that became a share as a whole has no record there.
+        guard let last = arrivals.max(by: { $0.timestamp < $1.timestamp }) else { return true }
+        return state.marks.contains {
+            $0.destination == zone && $0.dot.replica == last.dot.replica && $0.dot.counter > last.dot.counter
         }
     }
 

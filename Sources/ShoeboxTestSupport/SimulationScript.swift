@@ -48,6 +48,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         /// Acts of a hundred that swap folders, copy them, go from one watched folder to the other, change tag files, or handle
         /// the folders of others' shares.
         public var travelPercent = 0
+        /// Acts of a hundred that copy photos, or move two of the same bytes at once.
+        public var equalPercent = 0
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
@@ -141,6 +143,9 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             return random.below(100) < profile.movePercent
                 ? move(&random, first, second) : addition(&random, first, second, bytes)
         }
+        if profile.equalPercent > 0, random.below(100) < profile.equalPercent {
+            return equal(&random, first, second)
+        }
         if profile.travelPercent > 0, random.below(100) < profile.travelPercent {
             return travel(&random, first, second)
         }
@@ -190,6 +195,15 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             return .inMoved(
                 folder: first, into: second, name: random.below(100), inside[random.below(inside.count)],
                 pick: random.below(1_000))
+        }
+    }
+
+    private static func equal(_ random: inout SeededGenerator, _ first: Int, _ second: Int) -> SimulationStep.Act {
+        switch random.below(6) {
+        case 0: .copy(file: first, name: second)
+        case 1..<4:
+            .copyTo(random.below(3) > 0 ? .library : .shared, file: first, folder: second, name: random.below(6))
+        default: .moveTwins(file: first, folder: second, and: random.below(1_000))
         }
     }
 

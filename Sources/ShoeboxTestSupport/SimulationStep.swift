@@ -103,6 +103,10 @@ public enum SimulationStep: Hashable, Sendable {
         case shareFolder(share: Int, OnShareFolder, name: Int)
         /// Does something to the file of a tag.
         case tagFile(pick: Int, OnTagFile)
+        /// Copies a photo, without its sidecar, to a folder of either watched folder.
+        case copyTo(Root, file: Int, folder: Int, name: Int)
+        /// Moves a photo, and another one with the same bytes if there is one, each to a folder, at once.
+        case moveTwins(file: Int, folder: Int, and: Int)
     }
 
     /// What a user does to the folder in which a share of others shows.

@@ -52,6 +52,27 @@ extension SimulationUsers {
                 try disk.move(path.description, to: place.description, on: other)
             }
             try disk.delete(source)
+        case .copyTo(let root, let file, let folder, let name):
+            let target = root == .library ? machine.library : machine.shared
+            guard target.isMounted, let source = places.file(file), let folder = Places(target, root).folder(folder),
+                let name = FileName(Names.photo(name)), !isBeingWritten(source, disk),
+                !isBeingWritten(folder.appending(name), target),
+                target !== disk || folder.appending(name) != source
+            else { return }
+            try target.write(folder.appending(name), bytes: try disk.read(source), saving: .replacing)
+        case .moveTwins(let file, let folder, let and):
+            guard let one = places.file(file) else { return }
+            let bytes = try disk.read(one)
+            var found = [one]
+            for path in places.files where path != one && found.count < 2 {
+                if try disk.read(path) == bytes { found.append(path) }
+            }
+            for (file, pick) in zip(found, [folder, and]) {
+                guard let name = file.last, let folder = places.folder(pick), !isBeingWritten(file, disk),
+                    try disk.stamp(folder.appending(name).description) == nil
+                else { continue }
+                try disk.move(file, to: folder.appending(name))
+            }
         default: return
         }
     }

@@ -314,7 +314,8 @@ final class SimulationUsers: Sendable {
             else { return }
             try disk.move(source, to: target, mode: .failIfExists)
             try carryOut(inside, pick, in: target, machine, disk, root, step)
-        case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder: try travel(act, machine, root)
+        case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder, .copyTo, .moveTwins:
+            try travel(act, machine, root)
         case .shareFolder(let share, let deed, let name): try handle(deed, ofShareFolder: share, name, machine)
         case .tagFile(let pick, let deed): try handle(deed, ofTagFile: pick, machine, disk, step)
         }

@@ -25,6 +25,8 @@ enum EngineWeather: String, CaseIterable {
     /// People carry photos and folders from their libraries into others' shares and back, swap folders and copy them, while
     /// others manage the shares; processes die.
     case travels
+    /// As sharing, and people copy photos everywhere, and move those of equal bytes at once; with odd seeds processes die.
+    case twins
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -34,7 +36,7 @@ enum EngineWeather: String, CaseIterable {
         .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
     ]
     static let villages: [EngineWeather] = [
-        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .variations,
+        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .variations,
         .everything,
     ]
 
@@ -93,6 +95,13 @@ enum EngineWeather: String, CaseIterable {
         case .travels:
             (profile.commandPercent, profile.travelPercent, profile.nestedPercent) = (12, 40, 15)
             (profile.faultPercent, profile.sharedPercent) = (8, 50)
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
+                \.allowsErrors,
+            ] { profile[keyPath: path] = false }
+        case .twins:
+            (profile.commandPercent, profile.travelPercent, profile.equalPercent) = (20, 10, 40)
+            (profile.faultPercent, profile.sharedPercent) = (seed % 2 == 1 ? 8 : 0, 40)
             for path in [
                 \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
                 \.allowsErrors,

@@ -107,6 +107,24 @@ import Testing
         #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
 
+    @Test func `more photos that can't be read than are published in one go keep nothing else back`() throws {
+        let party = try Party(bob: "readWrite")
+        party.alice.tune = { $0.pushMax = 2 }
+        for name in ["x1.jpg", "x2.jpg", "x3.jpg"] { try party.alice.machine.library.write("Summer/\(name)", name) }
+        try party.rounds(of: party.alice, 3, reachesContainer: false)
+        try party.alice.machine.library.write("Summer/y.jpg", "y.jpg")
+        try party.rounds(of: party.alice, 3, reachesContainer: false)
+        party.alice.machine.faults.setRule { operation in
+            operation.name == "read" && operation.path.hasPrefix("Summer/x") ? .fail(.inputOutput) : nil
+        }
+        try party.village.pass(3)
+        #expect(party.bob.tree(.shared)["alice/Summer/y.jpg"] == "y.jpg")
+        party.alice.machine.faults.setRule(nil)
+        #expect(try party.village.settle())
+        #expect(party.bob.tree(.shared)["alice/Summer/x3.jpg"] == "x3.jpg")
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
     @Test func `a photo of a share that can't be read keeps nothing back of where another one was moved from`() throws {
         var party = try Party(bob: "readWrite")
         let (alice, disk) = (party.alice, party.alice.machine.library)

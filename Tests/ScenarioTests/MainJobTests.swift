@@ -140,7 +140,7 @@ import Testing
         #expect(bob.tree(.shared)["alice/Again/mine.jpg"] == "from bob")
         // The files that show tags are no files of the share, also after it was stopped once.
         let files = try alice.store.read { db in
-            try db.zones().flatMap { try db.files(in: $0.id) }.compactMap(\.name?.description)
+            try db.zones().flatMap { try db.files(in: $0.id) }.compactMap { $0.name?.description }
         }
         #expect(!files.isEmpty && !files.contains("Beach.json"))
     }
