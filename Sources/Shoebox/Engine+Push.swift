@@ -159,11 +159,13 @@ extension Engine {
     /// The changes without the marks of moves to where the record did not arrive yet: where something older about it is still
     /// to be pushed. What was written later doesn't count, or two moves in opposite directions would wait for each other. What
     /// follows a mark in its transaction waits with it, and so does what comes later about a record that waits. Everything
-    /// else goes on: in the destination something may wait that can't be read for a long time.
+    /// else goes on: in the destination something may wait that can't be read for a long time. So does what takes anything out
+    /// of a folder, as the folder's own mark may be out, and whoever saw that alone would take it along.
     private func withoutWaitingMoves(_ pending: [StoredChange]) throws -> [StoredChange] {
         var waiting: Set<RecordName> = []
         var token: Int64?
         return try pending.filter { stored in
+            if stored.change.takesOut, !waiting.contains(stored.change.record) { return true }
             if stored.token != token, !waiting.contains(stored.change.record) {
                 guard case .moved(let destination) = stored.change.action, zones[destination]?.row.state == .active,
                     try store.read({ db in try isUnderWay(stored, to: destination, db) })
@@ -186,17 +188,17 @@ extension Engine {
     /// Uploads the content of pending changes and puts its location into them. A change whose bytes can't be read now
     /// waits, with all later ones of its record; one whose bytes were overwritten by a later change goes out without.
     ///
-    /// Where the place of something waits so, the marks of folders that went to another zone in the same transaction wait,
-    /// too: it may have stayed behind, and who saw that the folder went and not that would take it along.
+    /// Where it waits so that something was put elsewhere or deleted, the marks of folders that went to another zone since then
+    /// wait, too: it may have been in one, and who saw that the folder went and not that would take it along.
     private func withAssets(_ pending: [StoredChange], zone: ZoneInfo) throws -> [StoredChange] {
         var result: [StoredChange] = []
         var waiting: Set<RecordName> = []
-        var unplaced: Set<Int64> = []
+        var unplaced = Int64.max
         var uploads = Uploads()
         do {
             for var stored in pending {
                 guard !waiting.contains(stored.change.record) else {
-                    if stored.change.setsPlaceAlone { unplaced.insert(stored.token) }
+                    if stored.change.takesOut { unplaced = min(unplaced, stored.token) }
                     continue
                 }
                 if let asset = stored.change.content, asset.location != nil {
@@ -226,14 +228,14 @@ extension Engine {
             throw error
         }
         try note(&uploads, in: zone.id)
-        return unplaced.isEmpty ? result : withoutFolderMarks(result, of: unplaced)
+        return unplaced == .max ? result : withoutFolderMarks(result, since: unplaced)
     }
 
-    /// The changes without the marks of folders in some transactions, and what comes later about these folders.
-    private func withoutFolderMarks(_ changes: [StoredChange], of tokens: Set<Int64>) -> [StoredChange] {
+    /// The changes without the marks of folders from a transaction on, and what comes later about these folders.
+    private func withoutFolderMarks(_ changes: [StoredChange], since token: Int64) -> [StoredChange] {
         var waiting: Set<RecordName> = []
         return changes.filter { stored in
-            if tokens.contains(stored.token), stored.change.type == .folder, case .moved = stored.change.action {
+            if stored.token >= token, stored.change.type == .folder, case .moved = stored.change.action {
                 waiting.insert(stored.change.record)
             }
             return !waiting.contains(stored.change.record)
@@ -427,9 +429,12 @@ extension Engine {
 }
 
 extension Change {
-    /// Whether this puts a record elsewhere, and says nothing of its bytes.
-    fileprivate var setsPlaceAlone: Bool {
-        guard case .set(let fields) = action else { return false }
-        return fields[.parent] != nil && fields[.content] == nil
+    /// Whether this may take a record out of the folder that it was in, and says nothing of its bytes.
+    fileprivate var takesOut: Bool {
+        switch action {
+        case .delete: true
+        case .set(let fields): fields[.parent] != nil && fields[.content] == nil
+        case .moved: false
+        }
     }
 }

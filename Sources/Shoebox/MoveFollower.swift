@@ -99,7 +99,10 @@ struct MoveFollower {
             if let stale = placements.records[RecordID(zone: zone, name: id.name)] {
                 try engine.removePlacement(stale, writer: &writer)
             }
-            try forwardCompanions(of: id.name, from: zone, to: home)
+            // Before that, a tag that its photo lost or got on the way may look as it was.
+            if try isTold(state, of: RecordID(zone: zone, name: id.name), movedTo: home) {
+                try forwardCompanions(of: id.name, from: zone, to: home)
+            }
         }
         return isDone || home != id.zone
     }
@@ -354,18 +357,23 @@ struct MoveFollower {
         }
     }
 
-    /// Whether the device that moved a folder has told that in the folder's old zone. What it left behind there it tells
-    /// together with that: until then, what says that it is in the folder may have been taken out of it, or deleted, and the
-    /// people of the new zone must not be shown it. Another device's word that the folder is there says nothing of that.
-    private func isTold(_ state: RecordState, of folder: RecordID, movedTo zone: ZoneID) throws -> Bool {
-        let here = try Set(db.changes(of: folder.name, in: folder.zone).map(\.identity))
-        let arrivals = try db.changes(of: folder.name, in: zone).filter {
-            $0.movedFrom == folder.zone && $0.forwards == nil && !here.contains($0.identity)
+    /// Whether the device that moved a record has told that in the record's old zone. What it took out of a folder there before,
+    /// left behind, or said of a photo, it tells no later than that: until then, the people of the new zone must not be shown
+    /// what the old one says of it. Another device's word that the record went says nothing of that.
+    private func isTold(_ state: RecordState, of id: RecordID, movedTo zone: ZoneID) throws -> Bool {
+        let here = try Set(db.changes(of: id.name, in: id.zone).map(\.identity))
+        let control = engine.zones[id.zone]?.control
+        let arrivals = try db.changes(of: id.name, in: zone).filter { change in
+            change.movedFrom == id.zone && change.forwards == nil && !here.contains(change.identity)
+                && control.map { can(.deleteRecord, account: change.author, in: $0) } ?? true
         }
-        // One that became a share as a whole has no record there.
+        // A folder that became a share as a whole has no record there.
         guard let last = arrivals.max(by: { $0.timestamp < $1.timestamp }) else { return true }
-        return state.marks.contains {
-            $0.destination == zone && $0.dot.replica == last.dot.replica && $0.dot.counter > last.dot.counter
+        return state.marks.contains { mark in
+            guard mark.destination == zone else { return false }
+            // A device that had to take another name has given one to the mark, too.
+            let isOfNewName = mark.author == last.author && mark.timestamp == last.timestamp
+            return isOfNewName || mark.dot.replica == last.dot.replica && mark.dot.counter > last.dot.counter
         }
     }
 

@@ -1,4 +1,6 @@
+import ShoeboxLibrary
 import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
@@ -16,6 +18,10 @@ import Testing
         case movedAside
         /// The photo is saved, and its bytes can't be read when that is to be published; then it is moved.
         case savedUnread
+        /// As that, and it is moved a while before the folder is.
+        case savedUnreadEarlier
+        /// The photo is deleted, and a new one beside it can't be read when it is to be published.
+        case deletedBesideUnread
     }
 
     private final class Device: @unchecked Sendable {
@@ -23,65 +29,154 @@ import Testing
         init(_ replica: Replica) { self.replica = replica }
     }
 
-    /// Alice's two devices, with a folder `Trip` of two photos beside the share; and the name of the one that leaves.
-    private func start() throws -> (Party, laptop: Replica, photo: RecordName) {
+    /// Alice's two devices, with a folder `Trip` of two photos beside the share.
+    private func start(_ name: String) throws -> (Party, laptop: Replica, photo: RecordName) {
         var party = try Party(bob: "readWrite")
         let laptop = try party.village.addDevice(of: party.alice, name: "laptop")
-        for name in ["p.jpg", "q.jpg"] { try party.alice.machine.library.write("Trip/\(name)", name) }
+        for name in [name, "q.jpg"] { try party.alice.machine.library.write("Trip/\(name)", name) }
         try #require(try party.village.settle())
-        let photo = try party.alice.store.read { db in
-            try db.base(
-                at: #require(RelativePath("Trip/p.jpg")), root: .library, top: party.alice.engine.top(.library))
-        }
-        return (party, laptop, try #require(photo).name)
+        return (party, laptop, try record("Trip/\(name)", party.alice))
     }
 
-    private func leave(_ leaving: Leaving, _ party: Party) throws {
+    private func record(_ path: String, _ replica: Replica) throws -> RecordName {
+        let id = try replica.store.read { db in
+            try db.base(at: #require(RelativePath(path)), root: .library, top: replica.engine.top(.library))
+        }
+        return try #require(id).name
+    }
+
+    private func leave(_ leaving: Leaving, _ name: String, _ party: Party) throws {
         let (alice, disk) = (party.alice, party.alice.machine.library)
         switch leaving {
-        case .deleted: try disk.delete("Trip/p.jpg")
-        case .movedAside: try disk.move("Trip/p.jpg", to: "Private/p.jpg")
-        case .savedUnread:
-            try disk.write("Trip/p.jpg", "saved")
+        case .deleted: try disk.delete("Trip/\(name)")
+        case .movedAside: try disk.move("Trip/\(name)", to: "Private/\(name)")
+        case .savedUnread, .savedUnreadEarlier:
+            try disk.write("Trip/\(name)", "saved")
+            try party.rounds(of: alice, 3, reachesContainer: false)
+            if leaving == .savedUnreadEarlier {
+                try disk.move("Trip/\(name)", to: "Private/\(name)")
+                try party.rounds(of: alice, 3, reachesContainer: false)
+            }
+            alice.machine.faults.setRule { operation in
+                operation.name == "read" && operation.path == "Private/\(name)" ? .fail(.inputOutput) : nil
+            }
+            if leaving == .savedUnread { try disk.move("Trip/\(name)", to: "Private/\(name)") }
+            if leaving == .savedUnreadEarlier { try party.village.pass(6) }
+        case .deletedBesideUnread:
+            try disk.write("Trip/a.jpg", "new")
             try party.rounds(of: alice, 3, reachesContainer: false)
             alice.machine.faults.setRule { operation in
-                operation.name == "read" && operation.path == "Private/p.jpg" ? .fail(.inputOutput) : nil
+                operation.name == "read" && operation.path.hasSuffix("/a.jpg") ? .fail(.inputOutput) : nil
             }
-            try disk.move("Trip/p.jpg", to: "Private/p.jpg")
+            try disk.delete("Trip/\(name)")
         }
-        try disk.move("Trip", to: "Summer/Trip")
     }
 
-    private func changesInShare(_ party: Party, of photo: RecordName) throws -> [Change] {
+    private func changes(of record: RecordName, in zone: ZoneID, _ party: Party) throws -> [Change] {
         try party.village.replicas.flatMap { replica in
-            try replica.store.read { db in try db.changes(of: photo, in: party.zone) }
+            try replica.store.read { db in try db.changes(of: record, in: zone) }
         }
     }
 
-    @Test(arguments: Leaving.allCases, 0..<10)
-    func `what left a folder is not shared by another device that hears of the folder first`(
-        leaving: Leaving, publications: Int
-    ) throws {
-        let (party, laptop, photo) = try start()
-        let alice = party.alice
-        try leave(leaving, party)
-        let device = Device(laptop)
-        alice.machine.faults.run(before: "publish", after: publications) { _ = try? device.replica.round() }
+    /// Lets another device look while this one publishes.
+    private func overlap(_ replica: Replica, with other: Replica, before publications: Int) {
+        let device = Device(other)
+        replica.machine.faults.run(before: "publish", after: publications) { _ = try? device.replica.round() }
+    }
+
+    /// What has left must not be in the share, at any time.
+    private func expectUnshared(_ photo: RecordName, in zone: ZoneID, _ party: Party) throws {
         for _ in 0..<8 {
-            try party.rounds(of: alice, 1)
-            #expect(try changesInShare(party, of: photo) == [])
+            try party.rounds(of: party.alice, 1)
+            #expect(try changes(of: photo, in: zone, party) == [])
         }
         for _ in 0..<6 {
             try party.village.pass(1)
-            #expect(try changesInShare(party, of: photo) == [])
+            #expect(try changes(of: photo, in: zone, party) == [])
         }
-        alice.machine.faults.setRule(nil)
+        party.alice.machine.faults.setRule(nil)
         #expect(try party.village.settle())
-        #expect(try changesInShare(party, of: photo) == [])
-        #expect(party.bob.tree(.shared)["alice/Summer/Trip/q.jpg"] == "q.jpg")
-        for replica in [alice, laptop] {
-            let aside = replica.tree(.library)["Private/p.jpg"]
-            #expect(aside == (leaving == .deleted ? nil : leaving == .savedUnread ? "saved" : "p.jpg"))
+        #expect(try changes(of: photo, in: zone, party) == [])
+    }
+
+    private func expectKept(_ leaving: Leaving, _ name: String, _ replicas: [Replica]) {
+        for replica in replicas {
+            let aside = replica.tree(.library)["Private/\(name)"]
+            switch leaving {
+            case .deleted, .deletedBesideUnread: #expect(aside == nil)
+            case .movedAside: #expect(aside == name)
+            case .savedUnread, .savedUnreadEarlier: #expect(aside == "saved")
+            }
+        }
+    }
+
+    @Test(arguments: Leaving.allCases, ["p.jpg", "z.jpg"])
+    func `what left a folder is not shared by another device that hears of the folder first`(
+        leaving: Leaving, name: String
+    ) throws {
+        for publications in 0..<5 {
+            let (party, laptop, photo) = try start(name)
+            try leave(leaving, name, party)
+            try party.alice.machine.library.move("Trip", to: "Summer/Trip")
+            overlap(party.alice, with: laptop, before: publications)
+            try expectUnshared(photo, in: party.zone, party)
+            #expect(party.bob.tree(.shared)["alice/Summer/Trip/q.jpg"] == "q.jpg")
+            expectKept(leaving, name, [party.alice, laptop])
+        }
+    }
+
+    @Test(arguments: [.deleted, .movedAside, .deletedBesideUnread] as [Leaving], ["p.jpg", "z.jpg"])
+    func `what left a folder that becomes a share is not shared by another device`(
+        leaving: Leaving, name: String
+    ) throws {
+        for publications in 0..<5 {
+            let (party, laptop, photo) = try start(name)
+            let alice = party.alice
+            try leave(leaving, name, party)
+            overlap(alice, with: laptop, before: publications)
+            let made = alice.request(
+                .shareCreate(paths: [alice.path("Trip")], title: "Trip", publicPermission: "none", isSealed: true))
+            try #require(made.code == 0, "\(made)")
+            let zone = try #require(ZoneID(hex: made.values["id"] ?? ""))
+            try expectUnshared(photo, in: zone, party)
+            #expect(laptop.tree(.library)["Trip/q.jpg"] == "q.jpg")
+            expectKept(leaving, name, [alice, laptop])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a tag that was just taken off or given is so in the share, whatever another device saw first`(
+        isTakenFirst: Bool
+    ) throws {
+        for publications in 0..<5 {
+            let (party, laptop, _) = try start("p.jpg")
+            let disk = party.alice.machine.library
+            func tag(_ titles: String) throws {
+                let known = (try? disk.read("Trip/p.jpg.json")).map { String(decoding: $0, as: UTF8.self) }
+                // What an editor changes is the tags alone.
+                let rest = known?.prefix { $0 != "[" } ?? "{\"format\": \"shoebox.sidecar/1\", \"tags\": "
+                try disk.write("Trip/p.jpg.json", "\(rest)[\(titles)]}")
+            }
+            for titles in ["\"Ex\", \"Friend\"", "\"Ex\""] {
+                try tag(titles)
+                try #require(try party.village.settle())
+            }
+            try tag("\"Friend\"")
+            if isTakenFirst { try party.rounds(of: party.alice, 3, reachesContainer: false) }
+            for suffix in ["", ".json"] { try disk.move("Trip/p.jpg\(suffix)", to: "Summer/p.jpg\(suffix)") }
+            // The laptop sees nothing new of the library for a while.
+            let library = party.alice.engine.privateZone.map { "zones/\($0)/" } ?? ""
+            laptop.machine.faults.setRule { operation in
+                isTakenFirst && operation.path.hasPrefix(library) ? .fail(.timedOut) : nil
+            }
+            overlap(party.alice, with: laptop, before: publications)
+            try party.rounds(of: party.alice, 6)
+            try party.rounds(of: laptop, 2)
+            laptop.machine.faults.setRule(nil)
+            #expect(try party.village.settle())
+            for replica in [party.bob, party.carol] {
+                #expect(replica.sidecar("alice/Summer/p.jpg", .shared)?.fields.tags == ["Friend"], "\(publications)")
+            }
         }
     }
 }
