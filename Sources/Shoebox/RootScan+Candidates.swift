@@ -21,6 +21,8 @@ extension RootScan {
             candidateCount = 0
             hasReplacedFiles = false
             replacedFolders = []
+            batchCount += 1
+            folders = [:]
         }
         guard !pending.isEmpty else { return }
         var batch = ScanBatch()

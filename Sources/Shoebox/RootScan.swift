@@ -37,6 +37,9 @@ struct ScanPlace {
     var isDeep: Bool
     /// Whether it, or a folder that it is in, was renamed or moved. What is gone from it has to be known before that is taken.
     var isMoved = false
+    /// How many batches had been taken when it was put on the list. What was taken since may have given its path to another
+    /// folder of the base.
+    var batch = 0
 }
 
 /// What a batch of listings hands to the planner.
@@ -75,6 +78,10 @@ struct RootScan {
     /// The new or changed files in those.
     var pendingFiles: Set<FileIdentity> = []
     var candidateCount = 0
+    /// How many batches were taken.
+    var batchCount = 0
+    /// The folders of the base that directories are known to be since the last one.
+    var folders: [RelativePath: RecordID?] = [:]
     /// Whether another file stands where the base has one.
     var hasReplacedFiles = false
     /// Base rows that were not found, with the path they had.
@@ -207,8 +214,9 @@ struct RootScan {
     private mutating func passQuiet(_ worklist: inout [ScanPlace]) throws -> Found? {
         try engine.store.read { db -> Found? in
             for _ in 0..<Self.quietMax {
-                guard let next = worklist.popLast() else { return nil }
+                guard var next = worklist.popLast() else { return nil }
                 guard !listedAll.contains(next.path) else { continue }
+                if next.batch != batchCount { next.id = try folder(at: next.path, db) }
                 let listing: DirectoryListing
                 do throws(FileError) { listing = try lister.list(next.path) } catch {
                     return Found(place: next, result: .failure(error))
@@ -229,6 +237,22 @@ struct RootScan {
         }
     }
 
+    /// The folder of the base that a directory is, after what it was thought to be may have been taken for another one; nil for
+    /// one that is new.
+    private mutating func folder(at path: RelativePath, _ db: Database) throws -> RecordID? {
+        guard let name = path.last else { return engine.top(root) }
+        if let known = folders[path] { return known }
+        let parent = try folder(at: path.parent, db)
+        let row = try parent.flatMap { try db.base(named: name, in: $0, root: root) }
+        let known = row?.kind == .folder ? row : nil
+        var id = known?.id
+        if let entry = try? files.entry(at: path), known.map({ !entry.stamp.isSameFile(as: $0.stamp) }) ?? true {
+            id = try movedFolder(entry, db)?.id ?? id
+        }
+        folders[path] = .some(id)
+        return id
+    }
+
     /// The folders in a directory of which everything else is as the base has it; nil if something needs a look.
     private func quietFolders(
         of comparison: DirectoryComparison, _ listing: DirectoryListing, in place: ScanPlace
@@ -243,7 +267,9 @@ struct RootScan {
                 !engine.settings.ignore.ignores(place.path.appending(name), isDirectory: true)
             else { return nil }
             folders.append(
-                ScanPlace(path: place.path.appending(name), id: glance.folder, isDeep: true, isMoved: place.isMoved))
+                ScanPlace(
+                    path: place.path.appending(name), id: glance.folder, isDeep: true, isMoved: place.isMoved,
+                    batch: batchCount))
         }
         return folders
     }
@@ -297,7 +323,8 @@ struct RootScan {
                     if found.place.isDeep {
                         worklist.append(
                             ScanPlace(
-                                path: entryPath, id: child.folder, isDeep: true, isMoved: found.place.isMoved))
+                                path: entryPath, id: child.folder, isDeep: true, isMoved: found.place.isMoved,
+                                batch: batchCount))
                     }
                 } else {
                     let known = try row(entry.name, child)
@@ -324,7 +351,7 @@ struct RootScan {
                     worklist.append(
                         ScanPlace(
                             path: entryPath, id: moved ?? child?.folder, isDeep: true,
-                            isMoved: moved != nil || found.place.isMoved))
+                            isMoved: moved != nil || found.place.isMoved, batch: batchCount))
                 }
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }
@@ -428,7 +455,11 @@ struct RootScan {
 
     /// The folder of the base that this directory was, if it was renamed or moved here; its content is compared as that.
     func movedFolder(_ entry: DirectoryEntry) throws -> BaseRow? {
-        try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }.first { row in
+        try engine.store.read { db in try movedFolder(entry, db) }
+    }
+
+    private func movedFolder(_ entry: DirectoryEntry, _ db: Database) throws -> BaseRow? {
+        try db.base(inode: entry.stamp.inode, root: root).first { row in
             row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) && row.stamp.birthNanoseconds != 0
         }
     }

@@ -8,6 +8,16 @@ extension KeptScript {
         func keep(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
             all.append(KeptScript(story, isVillage: isVillage, seed: seed, steps))
         }
+        // What was found so far is taken while directories wait to be looked at, one of them in the renamed folder's place.
+        keep(
+            "what was saved in a folder that was renamed is taken at once, though another has its name by then",
+            seed: 51_000_286,
+            [
+                .user(machine: 1, root: .library, .writeDeep(folder: 662, name: 374, bytes: 84)),
+                .syncBetween(machine: 1, publications: 6, other: 6),
+                .user(machine: 1, root: .library, .inMoved(folder: 452, into: 192, name: 85, .overwrite, pick: 811)),
+                .user(machine: 1, root: .library, .writeDeep(folder: 537, name: 614, bytes: 116)),
+            ])
         // Of the record's payload all was written, of its signature a part: the next record begins where that would end.
         keep(
             "what is published after a head's record was torn in its signature is read", seed: 33_000_066,
