@@ -50,6 +50,7 @@ extension Engine {
         try noteAcknowledged(in: zone)
         let count = try fetchChains(of: id)
         try noteFormerChainRead(id)
+        try followAwaited(in: id)
         try followPinnedChains(id, folder: folder, heads: heads)
         try compareVectors(id, heads: heads)
         _ = try checkOwnVectors(id, heads: heads)

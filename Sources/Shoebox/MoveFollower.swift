@@ -357,9 +357,10 @@ struct MoveFollower {
         }
     }
 
-    /// Whether the device that moved a record has told that in the record's old zone. What it took out of a folder there before,
-    /// left behind, or said of a photo, it tells no later than that: until then, the people of the new zone must not be shown
-    /// what the old one says of it. Another device's word that the record went says nothing of that.
+    /// Whether the device that moved a record has told that in the record's old zone, and what it had read there is known here.
+    /// What it took out of a folder there before, left behind, or said of a photo, it tells no later than that: until then, the
+    /// people of the new zone must not be shown what the old one says of it. Another device's word that the record went says
+    /// nothing of that.
     private func isTold(_ state: RecordState, of id: RecordID, movedTo zone: ZoneID) throws -> Bool {
         let here = try Set(db.changes(of: id.name, in: id.zone).map(\.identity))
         let control = engine.zones[id.zone]?.control
@@ -368,13 +369,19 @@ struct MoveFollower {
                 && control.map { can(.deleteRecord, account: change.author, in: $0) } ?? true
         }
         // A folder that became a share as a whole has no record there.
-        guard let last = arrivals.max(by: { $0.timestamp < $1.timestamp }) else { return true }
-        return state.marks.contains { mark in
+        let last = arrivals.max { $0.timestamp < $1.timestamp }
+        let marks = state.marks.filter { mark in
             guard mark.destination == zone else { return false }
+            guard let last else { return true }
             // A device that had to take another name has given one to the mark, too.
             let isOfNewName = mark.author == last.author && mark.timestamp == last.timestamp
             return isOfNewName || mark.dot.replica == last.dot.replica && mark.dot.counter > last.dot.counter
         }
+        // What the mover had heard of others took part in that as well.
+        if try marks.contains(where: { try engine.hasRead(asMuchAs: $0.dot.replica, of: id.zone, db) }) { return true }
+        guard let mark = marks.first else { return last == nil }
+        try engine.awaitWhatIsKnown(to: mark.dot.replica, for: id, db)
+        return false
     }
 
     /// A folder that was shared as a whole is shown as its zone: a late renaming or moving of it is one of the placement.

@@ -144,6 +144,45 @@ import Testing
         }
     }
 
+    @Test(arguments: [.deleted, .movedAside] as [Leaving])
+    func `what a third device took out of a folder is not shared by one that has not heard of it yet`(
+        leaving: Leaving
+    ) throws {
+        var (party, laptop, photo) = try start("p.jpg")
+        let phone = try party.village.addDevice(of: party.alice, name: "phone")
+        try #require(try party.village.settle())
+        switch leaving {
+        case .movedAside: try phone.machine.library.move("Trip/p.jpg", to: "Private/p.jpg")
+        default: try phone.machine.library.delete("Trip/p.jpg")
+        }
+        try party.rounds(of: phone, 8)
+        try party.rounds(of: party.alice, 3)
+        #expect(party.alice.tree(.library)["Trip/p.jpg"] == nil)
+        // The cloud folder shows the laptop an older state of what the phone wrote.
+        let id = phone.engine.replica
+        laptop.machine.faults.setRule { $0.path.contains("heads/\(id)") ? .fail(.inputOutput) : nil }
+        try laptop.machine.library.write("Trip/late.jpg", "late")
+        try party.rounds(of: laptop, 3, reachesContainer: false)
+        let late = try record("Trip/late.jpg", laptop)
+        try party.alice.machine.library.move("Trip", to: "Summer/Trip")
+        try party.rounds(of: party.alice, 3)
+        // From now on only the laptop is there to share what was put into the folder meanwhile.
+        for _ in 0..<4 {
+            try party.rounds(of: laptop, 2)
+            try party.rounds(of: party.bob, 2)
+            for record in [photo, late] {
+                #expect(try changes(of: record, in: party.zone, party) == [])
+            }
+        }
+        laptop.machine.faults.setRule(nil)
+        try party.rounds(of: laptop, 8)
+        try party.rounds(of: party.bob, 8)
+        #expect(party.bob.tree(.shared)["alice/Summer/Trip/late.jpg"] == "late")
+        #expect(try party.village.settle())
+        #expect(try changes(of: photo, in: party.zone, party) == [])
+        expectKept(leaving, "p.jpg", [party.alice, laptop, phone])
+    }
+
     @Test func `a tag that was just taken off or given is so in the share, whatever another device saw first`() throws {
         for publications in 0..<5 {
             let (party, laptop, _) = try start("p.jpg")

@@ -1,0 +1,48 @@
+import ShoeboxCloud
+import ShoeboxModel
+import ShoeboxStore
+
+import class GRDB.Database
+
+// Who moved a folder did that with what other devices had written in sight. A device that has read the mover's word, and not
+// yet theirs, would take along what they had taken out of the folder.
+
+extension Engine {
+    private func awaitedPrefix(_ zone: ZoneID) -> String { "awaitedMove.\(zone)." }
+
+    /// Whether all of a zone is known here that a replica says it has read. What its head says by now may be more than it knew
+    /// when it moved something; it is never less.
+    func hasRead(asMuchAs mover: ReplicaID, of zone: ZoneID, _ db: Database) throws -> Bool {
+        guard mover != replica else { return true }
+        // After a start nothing is known of heads before the cloud folder is reached.
+        guard let head = knownHeads[zone]?[mover] else { return headsRead[zone] != nil }
+        let applied = Dictionary(uniqueKeysWithValues: try db.peers(of: zone).map { ($0.replica, $0.applied.sequence) })
+        return head.vector.allSatisfy { peer, position in
+            peer == replica || applied[peer] ?? 0 >= position.sequence
+        }
+    }
+
+    /// Has a record that was moved looked at again once what its mover had read is known here, too.
+    func awaitWhatIsKnown(to mover: ReplicaID, for id: RecordID, _ db: Database) throws {
+        try db.setMetaText("\(awaitedPrefix(id.zone))\(id.name)", "\(mover)")
+    }
+
+    /// Has what waited for more of a zone looked at, if that was read by now.
+    func followAwaited(in zone: ZoneID) throws {
+        let prefix = awaitedPrefix(zone)
+        let known = try store.read { db in
+            try db.metaTexts(prefix: prefix).filter { _, mover in
+                try ReplicaID(hex: mover).map { try hasRead(asMuchAs: $0, of: zone, db) } ?? true
+            }
+        }
+        guard !known.isEmpty else { return }
+        try store.write { db in
+            for (key, _) in known {
+                if let name = RecordName(text: key.dropFirst(prefix.count)) {
+                    try db.markDirty(RecordID(zone: zone, name: name))
+                }
+                try db.setMetaText(key, nil)
+            }
+        }
+    }
+}
