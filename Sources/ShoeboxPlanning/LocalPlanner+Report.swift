@@ -10,7 +10,7 @@ extension LocalPlanner {
         for (index, entry) in base.enumerated() where entry.kind == .folder {
             if let there = found[index] {
                 folderIDs[local[there].path] = entry.id
-            } else if !isMissing[index], !isParked(entry), let path = currentPath(ofDirectory: entry.path) {
+            } else if !isMissing[index], !isParked(entry), let path = currentPath(ofFolder: index) {
                 if folderIDs[path] == nil { folderIDs[path] = entry.id }
             }
         }

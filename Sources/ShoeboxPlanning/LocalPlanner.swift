@@ -13,6 +13,9 @@ struct LocalPlanner {
     var carried: [RelativePath: FileIdentity] = [:]
 
     var baseFolders: [RelativePath: Int] = [:]
+    /// The same folders by their records. What lies in one that was renamed may be known by where that is now, which is where
+    /// another one was.
+    var folderOf: [RecordID: Int] = [:]
     var rootIDs: [RelativePath: RecordID] = [:]
     var localByPath: [RelativePath: Int] = [:]
     /// The base entries of files that are not parked, by what they were known by.
@@ -23,7 +26,7 @@ struct LocalPlanner {
     /// Whether a base entry is known to be gone from where it would be.
     var isMissing: [Bool]
     /// What `currentPath` has answered; to be emptied when directories are matched.
-    var currentPaths: [RelativePath: RelativePath?] = [:]
+    var currentPaths: [Int: RelativePath?] = [:]
     var result = LocalPlan()
 
     init(
@@ -42,6 +45,7 @@ struct LocalPlanner {
         isMissing = self.base.map { _ in false }
         for (index, entry) in self.base.enumerated() where entry.kind == .folder {
             baseFolders[entry.path] = index
+            folderOf[entry.id] = index
         }
         for (index, entry) in self.base.enumerated() where entry.kind == .file && !parked.contains(entry.id) {
             recordOf[entry.stamp.identity] = index
@@ -86,11 +90,13 @@ struct LocalPlanner {
         for (index, entry) in local.enumerated() where entry.kind == .folder && owner[index] == nil {
             byInode[entry.stamp.inode] = index
         }
-        var baseNames: [RelativePath: Set<FileName>] = [:]
+        var baseNames: [Int: Set<FileName>] = [:]
         var localNames: [RelativePath: Set<FileName>] = [:]
         if !byInode.isEmpty {
             for entry in base {
-                if let last = entry.path.last { baseNames[entry.path.parent, default: []].insert(last) }
+                if let last = entry.path.last, let folder = folder(holding: entry) {
+                    baseNames[folder, default: []].insert(last)
+                }
             }
             for entry in local {
                 if let last = entry.path.last { localNames[entry.path.parent, default: []].insert(last) }
@@ -101,7 +107,7 @@ struct LocalPlanner {
             guard isObservedMissing(entry), let there = byInode[entry.stamp.inode], owner[there] == nil,
                 local[there].stamp.birthNanoseconds == 0
             else { continue }
-            let before = baseNames[entry.path] ?? []
+            let before = baseNames[index] ?? []
             if before.isDisjoint(with: localNames[local[there].path] ?? []), !before.isEmpty { continue }
             claim(index, there)
             currentPaths.removeAll()
@@ -115,26 +121,28 @@ struct LocalPlanner {
 
     func isParked(_ entry: BaseEntry) -> Bool { parked.contains(entry.id) }
 
-    /// Where a directory of the base is now; nil when it is gone or parked. One of which nothing is known is where it
-    /// was, under its parent's present path.
-    mutating func currentPath(ofDirectory path: RelativePath) -> RelativePath? {
-        if rootIDs[path] != nil, baseFolders[path] == nil { return path }
-        if let known = currentPaths[path] { return known }
+    /// Where a folder of the base is now; nil when it is gone or parked. One of which nothing is known is where it was, under
+    /// its parent's present path.
+    mutating func currentPath(ofFolder index: Int) -> RelativePath? {
+        if let known = currentPaths[index] { return known }
+        // Of folders that lie in one another none is anywhere.
+        currentPaths[index] = .some(nil)
         var answer: RelativePath?
-        if let index = baseFolders[path] {
-            if let there = found[index] {
-                answer = local[there].path
-            } else if !isParked(base[index]), !isMissing[index] {
-                answer = expectedPath(base[index]).flatMap { isListedAndAbsent($0) || isTaken($0) ? nil : $0 }
-            }
-        } else if let last = path.last {
-            let plain = currentPath(ofDirectory: path.parent)?.appending(last)
-            answer = plain.flatMap { isListedAndAbsent($0) ? nil : $0 }
-        } else {
-            answer = path
+        if let there = found[index] {
+            answer = local[there].path
+        } else if !isParked(base[index]), !isMissing[index] {
+            answer = expectedPath(base[index]).flatMap { isListedAndAbsent($0) || isTaken($0) ? nil : $0 }
         }
-        currentPaths[path] = .some(answer)
+        currentPaths[index] = .some(answer)
         return answer
+    }
+
+    /// Where a directory is now that was at a path, whether the base has a folder there or not.
+    private mutating func currentPath(ofDirectory path: RelativePath) -> RelativePath? {
+        if let index = baseFolders[path] { return currentPath(ofFolder: index) }
+        guard rootIDs[path] == nil, let last = path.last else { return path }
+        let plain = currentPath(ofDirectory: path.parent)?.appending(last)
+        return plain.flatMap { isListedAndAbsent($0) ? nil : $0 }
     }
 
     private func isTaken(_ path: RelativePath) -> Bool { localByPath[path].map { owner[$0] != nil } ?? false }
@@ -147,26 +155,40 @@ struct LocalPlanner {
     /// Where an entry would be if only the directories above it had moved; nil when the one that holds it is gone.
     mutating func expectedPath(_ entry: BaseEntry) -> RelativePath? {
         guard let last = entry.path.last else { return entry.path }
-        return currentPath(ofDirectory: entry.path.parent)?.appending(last)
+        let folder =
+            if let index = folderOf[entry.parent] { currentPath(ofFolder: index) } else {
+                currentPath(ofDirectory: entry.path.parent)
+            }
+        return folder?.appending(last)
     }
 
     /// Whether an entry can't be where it would be, as far as its kind goes: its directory is listed without it, or is
     /// itself gone from a listed one. Below a root without a directory, or below something parked, nothing is known.
     mutating func isObservedMissing(_ entry: BaseEntry) -> Bool {
-        guard let path = expectedPath(entry) else { return !isUnknown(directory: entry.path.parent) }
+        guard let path = expectedPath(entry) else { return !isInParked(entry) }
         if let there = localByPath[path] { return local[there].kind != entry.kind || owner[there] != nil }
         return listed.contains(path.parent)
     }
 
-    /// Whether a directory is nowhere only because it, or one that it lay in, is parked.
-    private func isUnknown(directory path: RelativePath) -> Bool {
-        var current = path
-        while !current.isRoot {
-            if let index = baseFolders[current] {
-                if isParked(base[index]) { return true }
-                if found[index] != nil { return false }
-            }
-            current = current.parent
+    /// The folder of the base that holds an entry; nil below a root, and below what the base does not know.
+    private func folder(holding entry: BaseEntry) -> Int? {
+        if let index = folderOf[entry.parent] { return index }
+        var path = entry.path.parent
+        while !path.isRoot {
+            if let index = baseFolders[path] { return index }
+            path = path.parent
+        }
+        return nil
+    }
+
+    /// Whether an entry is nowhere only because a folder that it lay in is parked.
+    private func isInParked(_ entry: BaseEntry) -> Bool {
+        var next = folder(holding: entry)
+        var count = 0
+        while let index = next, found[index] == nil, count <= base.count {
+            if isParked(base[index]) { return true }
+            next = folder(holding: base[index])
+            count += 1
         }
         return false
     }

@@ -18,6 +18,27 @@ extension KeptScript {
                 .user(machine: 1, root: .library, .inMoved(folder: 452, into: 192, name: 85, .overwrite, pick: 811)),
                 .user(machine: 1, root: .library, .writeDeep(folder: 537, name: 614, bytes: 116)),
             ])
+        // One folder got the name that another had had, and a photo of each is in the other by now.
+        keep(
+            "what moved between folders that were renamed one after the other is known there at once",
+            seed: 51_000_365,
+            [
+                .user(machine: 1, root: .library, .writeDeep(folder: 919, name: 701, bytes: 193)),
+                .user(machine: 3, root: .library, .writeDeep(folder: 254, name: 161, bytes: 103)),
+                .sync(machine: 3),
+                .sync(machine: 1),
+                .syncBetween(machine: 1, publications: 7, other: 4),
+                .syncBetween(machine: 4, publications: 6, other: 3),
+                .userDuring(
+                    machine: 1, afterCalls: 31, root: .library,
+                    .inMoved(folder: 173, into: 473, name: 32, .moveFileIn, pick: 518)),
+                .userDuring(
+                    machine: 1, afterCalls: 18, root: .library, .write(folder: 712, name: 290, bytes: 92)),
+                .userDuring(
+                    machine: 1, afterCalls: 0, root: .library,
+                    .inMoved(folder: 265, into: 49, name: 54, .moveFileIn, pick: 350)),
+                .syncDuring(machine: 1, afterCalls: 33, other: 3),
+            ])
         // Of the record's payload all was written, of its signature a part: the next record begins where that would end.
         keep(
             "what is published after a head's record was torn in its signature is read", seed: 33_000_066,

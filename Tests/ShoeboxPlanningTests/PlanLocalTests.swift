@@ -63,6 +63,14 @@ import Testing
             local: [found("a", inode: 1, content: 2, modified: 6), found("b", inode: 2, content: 1, modified: 6)],
             ["place 2 a in 0", "place 1 b in 0"]),
         Case(
+            "two folders were renamed, one to the other's name, and a file of the one moved into the other: places",
+            // What is in a renamed folder is known by where that is now, the folder by where it was.
+            base: [entry(8, "Lake/"), entry(9, "Pond/"), entry(1, "Lake/a", in: id(9))],
+            local: [
+                found("Hill/", inode: 8), found("Lake/", inode: 9), found("Hill/a", inode: 1, content: 1),
+            ], listed: ["", "Hill", "Lake"],
+            ["place 8 Hill in 0", "place 1 Hill/a in 8", "place 9 Lake in 0"]),
+        Case(
             "three in a circle: places", base: two + [entry(3, "c")],
             local: [
                 found("a", inode: 3, content: 3), found("b", inode: 1, content: 1), found("c", inode: 2, content: 2),
