@@ -336,13 +336,21 @@ extension Engine {
         try fetchAnew(zone.id)
         if let privateZone { try fetchAnew(privateZone) }
         _ = try scan(.library, author: "scan")
-        try changeControl(of: zone) { $0.isStopped = true }
+        try stop(zone)
         try finishStopped()
         pushSoon()
         return Reply(
             lines: [
                 "'\(zone.control.title)' is stopped. All its photos are where they were in your library; others lose access."
             ])
+    }
+
+    private func stopsKey(_ zone: ZoneID) -> String { "stops.\(zone)" }
+
+    /// Says in an own share that it is stopped, and here that it was this device that did that.
+    func stop(_ zone: ZoneInfo) throws {
+        try store.write { db in try db.setMetaText(stopsKey(zone.id), "1") }
+        try changeControl(of: zone) { $0.isStopped = true }
     }
 
     /// Brings home what is in own shares that were stopped; safe to repeat after a crash at any step.
@@ -376,6 +384,7 @@ extension Engine {
                 guard var row = try db.zone(zone.id) else { return }
                 row.state = .ended
                 try db.setZone(row)
+                try db.setMetaText(stopsKey(zone.id), nil)
             }
             try reloadZones()
         }
@@ -383,10 +392,12 @@ extension Engine {
     }
 
     /// Repeats at home what was deleted in a share that has stopped. A device of this account that never took part in it knows
-    /// only that the photo went there, and would go on showing it.
+    /// only that the photo went there, and would go on showing it. Whoever only obeys the stop may not have heard yet of what
+    /// another device took out before; the one that stops the share reads everything anew first.
     private func passHomeDeletions(in zone: ZoneInfo) throws {
         guard let privateZone else { return }
         try store.write { db in
+            guard try db.metaText(stopsKey(zone.id)) != nil else { return }
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             for type in [RecordType.photo, .file, .folder] {
                 for row in try db.records(of: type, in: zone.id, isLive: false) {

@@ -21,7 +21,7 @@ extension Engine {
                 try takeOverContent(of: two, into: one)
                 try sendContinuations(of: two, in: first)
                 guard let present = zones[other] else { continue }
-                try changeControl(of: present) { $0.isStopped = true }
+                try stop(present)
                 log("'\(two.control.title)' was shared by two devices at once: it is one share now")
             }
         }

@@ -1,0 +1,59 @@
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+@testable import Shoebox
+
+/// What each device of the owner does when one of them has stopped a share, on what it has read by then.
+@Suite struct StoppedShareTests {
+    /// Keeps the cloud folder from showing some replicas what another one has published since.
+    private func hide(_ hidden: Replica, from replicas: [Replica]) {
+        let id = hidden.engine.replica
+        for replica in replicas {
+            replica.machine.faults.setRule { $0.path.contains("heads/\(id)") ? .fail(.inputOutput) : nil }
+        }
+    }
+
+    /// The photo is the share's folder's, or was put into the share by itself.
+    @Test(arguments: [["Trip"], ["Trip/a.jpg", "Trip/b.jpg"]])
+    func `what was taken out of a share that stops stays, though a participant deleted it, whoever hears of that first`(
+        paths: [String]
+    ) throws {
+        var village = try Village(labels: ["alice", "bob"])
+        let (alice, bob) = (village.replicas[0], village.replicas[1])
+        for name in ["a", "b"] { try alice.machine.library.write("Trip/\(name).jpg", name) }
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let phone = try village.addDevice(of: alice, name: "phone")
+        try #require(try village.settle())
+        let made = alice.request(
+            .shareCreate(paths: paths.map { alice.path($0) }, title: "Trip", publicPermission: "none", isSealed: true))
+        try #require(made.code == 0, "\(made)")
+        try #require(alice.request(.invite(share: "Trip", accounts: ["bob"], permission: "readWrite")).code == 0)
+        try #require(bob.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        func rounds(of replicas: [Replica], _ count: Int) throws {
+            for _ in 0..<count {
+                for replica in replicas { try replica.round() }
+                village.world.clock.advance(milliseconds: 10_500)
+            }
+        }
+        try bob.machine.shared.delete("alice/Trip/a.jpg")
+        try rounds(of: [bob], 30)
+        // Nothing of that is known where she takes it out, nor where she stops the share.
+        hide(bob, from: [alice, phone])
+        try #require(alice.request(.shareRemove(share: "Trip", paths: [alice.path("Trip/a.jpg")])).code == 0)
+        try rounds(of: [alice, phone], 3)
+        try #require(phone.request(.stop(share: "Trip")).code == 0)
+        try rounds(of: [phone], 3)
+        // The third device hears of the deletion and of the stop, and not yet of what was taken out.
+        hide(alice, from: [laptop])
+        try rounds(of: [laptop], 4)
+        for replica in [alice, laptop, phone] { replica.machine.faults.setRule(nil) }
+        #expect(try village.settle())
+        for replica in [alice, laptop, phone] {
+            #expect(replica.tree(.library).values.contains("a"), "\(replica.label)")
+        }
+    }
+}
