@@ -322,6 +322,8 @@ extension RootScan {
             placed.insert(id)
             engine.missing[id] = nil
         }
+        // Known by now, such a one seems quiet to who lists what it is in.
+        for path in batch.besides where !listedAll.contains(path) { lookAgain(at: path, after: 0, outcome: &outcome) }
         try noteTaken()
     }
 }

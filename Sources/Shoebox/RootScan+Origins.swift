@@ -169,6 +169,7 @@ extension RootScan {
                 return row.kind == .file ? path : nil
             }
             batch.local[path] = LocalEntry(path: path, kind: row.kind, stamp: entry.stamp)
+            if isAnotherFolder { batch.besides.insert(path) }
             addBase(row, at: path, to: &batch)
         } else {
             batch.listed.insert(parentPath)

@@ -62,6 +62,8 @@ struct ScanBatch {
     var brought: [RelativePath: [BaseRow]] = [:]
     /// Files beside which lies the very sidecar of a record that had another place, and which record.
     var sidecars: [RelativePath: RecordID] = [:]
+    /// Directories in the place of folders that were found elsewhere: nobody may have listed them yet.
+    var besides: Set<RelativePath> = []
     /// Files that are left out since somebody may still be writing them, or since they could not be read.
     var unsettled: [(path: RelativePath, stamp: FileStamp)] = []
 }

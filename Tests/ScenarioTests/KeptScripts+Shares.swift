@@ -39,6 +39,27 @@ extension KeptScript {
                     .inMoved(folder: 265, into: 49, name: 54, .moveFileIn, pick: 350)),
                 .syncDuring(machine: 1, afterCalls: 33, other: 3),
             ])
+        // The folder of private copies was renamed, and the next private copy made another one of that name.
+        keep(
+            "what is in a new folder in the place of one that was moved is taken at once, wherever that is found first",
+            seed: 53_000_342,
+            [
+                .user(machine: 5, root: .shared, .overwrite(file: 7, .replacing, bytes: 194)),
+                .user(machine: 2, root: .library, .writeDeep(folder: 825, name: 807, bytes: 189)),
+                .sync(machine: 2),
+                .sync(machine: 5),
+                .syncBetween(machine: 5, publications: 0, other: 8),
+                .sync(machine: 5),
+                .userDuring(
+                    machine: 5, afterCalls: 15, root: .library,
+                    .inMoved(folder: 875, into: 969, name: 82, .overwriteAndRename, pick: 811)),
+                .userDuring(
+                    machine: 5, afterCalls: 26, root: .library, .write(folder: 851, name: 418, bytes: 161)),
+                .user(machine: 5, root: .shared, .write(folder: 726, name: 506, bytes: 106)),
+                .user(machine: 5, root: .library, .writeDeep(folder: 106, name: 255, bytes: 119)),
+                .user(machine: 5, root: .shared, .copy(file: 175, name: 396)),
+                .sync(machine: 5),
+            ])
         // Of the record's payload all was written, of its signature a part: the next record begins where that would end.
         keep(
             "what is published after a head's record was torn in its signature is read", seed: 33_000_066,
