@@ -171,7 +171,9 @@ extension RootScan {
             // A row that has changed since was found elsewhere, or its folder went to another zone without it.
             guard let row = try db.base(id) else { continue }
             if row == item.row {
-                result[id] = item
+                // Another directory may have been listed as its folder, before that was found elsewhere.
+                let folder = try db.basePath(of: row.parent, top: [engine.top(root)], moved: movedTo)
+                result[id] = (row, folder?.appending(row.name) ?? item.path)
             } else if !placed.contains(id), let path = try db.basePath(of: id, top: [engine.top(root)]) {
                 result[id] = (row, path)
             }

@@ -80,6 +80,9 @@ struct RootScan {
     /// The new or changed files in those.
     var pendingFiles: Set<FileIdentity> = []
     var candidateCount = 0
+    /// Directories in the place of folders that the base knows there and that are other ones, to be listed after everything
+    /// else: by then it is known which of those folders are elsewhere.
+    var replacing: [ScanPlace] = []
     /// How many batches were taken.
     var batchCount = 0
     /// The folders of the base that directories are known to be since the last one.
@@ -134,12 +137,18 @@ struct RootScan {
             isRecursive = true
             worklist = [ScanPlace(path: .root, id: engine.top(root), isDeep: true)]
         }
-        while !worklist.isEmpty {
+        while true {
+            if worklist.isEmpty {
+                guard let next = replacing.popLast() else { break }
+                worklist.append(next)
+            }
             guard let found = try passQuiet(&worklist) else { continue }
             try examine(found, worklist: &worklist, outcome: &outcome)
             // Where another file took the place of a known one, that may be in a directory that was not listed yet.
             let takeMax = engine.settings.takeMax * (hasReplacedFiles ? 64 : 1)
-            if candidateCount >= takeMax, !worklist.contains(where: \.isMoved) { try flush(outcome: &outcome) }
+            if candidateCount >= takeMax, !worklist.contains(where: \.isMoved), !replacing.contains(where: \.isMoved) {
+                try flush(outcome: &outcome)
+            }
         }
         try flush(outcome: &outcome)
         try takeDeletions(outcome: &outcome)
@@ -219,6 +228,8 @@ struct RootScan {
                 guard var next = worklist.popLast() else { return nil }
                 guard !listedAll.contains(next.path) else { continue }
                 if next.batch != batchCount { next.id = try folder(at: next.path, db) }
+                // What was in a folder that is elsewhere is looked for there.
+                if let id = next.id, let place = movedTo[id], place != next.path { next.id = nil }
                 let listing: DirectoryListing
                 do throws(FileError) { listing = try lister.list(next.path) } catch {
                     return Found(place: next, result: .failure(error))
@@ -350,10 +361,10 @@ struct RootScan {
                     }
                     let moved = try movedFolder(entry)?.id
                     if let moved { movedTo[moved] = entryPath }
-                    worklist.append(
-                        ScanPlace(
-                            path: entryPath, id: moved ?? child?.folder, isDeep: true,
-                            isMoved: moved != nil || found.place.isMoved, batch: batchCount))
+                    let place = ScanPlace(
+                        path: entryPath, id: moved ?? child?.folder, isDeep: true,
+                        isMoved: moved != nil || found.place.isMoved, batch: batchCount)
+                    if moved == nil, child != nil { replacing.append(place) } else { worklist.append(place) }
                 }
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }

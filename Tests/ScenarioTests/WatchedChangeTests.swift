@@ -1,6 +1,8 @@
 import Shoebox
 @testable import ShoeboxCloud
+import ShoeboxLibrary
 import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
@@ -208,5 +210,46 @@ import Testing
         #expect(try village.settleDeletions())
         let wanted = ["Z/x/p0.jpg": "q0", "Z/x/p1.jpg": "q1", "Q/y/s0.jpg": "s0", "Z/z.jpg": "z"]
         for replica in [alice, laptop] { #expect(replica.tree(.library) == wanted, "\(replica.label)") }
+    }
+
+    enum InNewFolder: CaseIterable { case nothing, otherPhoto, photoOfTheName, thePhoto }
+
+    /// Where the folder goes decides which of the two directories is looked at first.
+    @Test(arguments: ["Hill/Sea", "Hill/Alp", "Z/Sea", "A/Sea"], InNewFolder.allCases)
+    func `a new folder of the name of one that was moved has what is in it, and the other one what it kept`(
+        place: String, inside: InNewFolder
+    ) throws {
+        for takeMax in [1, 2, 512] {
+            let (village, alice, laptop) = try Village.twoDevices([
+                "Hill/Lake/a.jpg": "one", "Hill/Lake/b.jpg": "two", "Z/z.jpg": "three", "A/a.jpg": "four",
+            ]) { $0.takeMax = takeMax }
+            let disk = alice.machine.library
+            try #require(alice.request(.caption(path: alice.path("Hill/Lake/a.jpg"), text: "mine")).code == 0)
+            try #require(try village.settle())
+            _ = disk.takeDirty()
+            try disk.move("Hill/Lake", to: place)
+            try disk.makeDirectories(#require(RelativePath("Hill/Lake")))
+            var at = "\(place)/a.jpg"
+            switch inside {
+            case .nothing: try disk.delete("\(place)/b.jpg")
+            case .otherPhoto:
+                try disk.delete("\(place)/b.jpg")
+                try disk.write("Hill/Lake/c.jpg", "new")
+            case .photoOfTheName: try disk.write("Hill/Lake/a.jpg", "new")
+            case .thePhoto:
+                at = "Hill/Lake/a.jpg"
+                for suffix in ["", ".json"] { try disk.move("\(place)/a.jpg\(suffix)", to: at + suffix) }
+            }
+            for _ in 0..<30 {
+                try alice.round(.directories([.library: disk.takeDirty()]))
+                try laptop.round()
+                village.world.clock.advance(milliseconds: 700)
+            }
+            #expect(laptop.tree(.library) == alice.tree(.library), "\(takeMax)")
+            for replica in [alice, laptop] {
+                #expect(replica.sidecar(at, .library)?.fields.caption == "mine", "\(takeMax) \(replica.label)")
+            }
+            #expect(try alice.round(.all).taken == 0, "\(takeMax)")
+        }
     }
 }
