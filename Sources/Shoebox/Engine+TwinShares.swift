@@ -14,9 +14,11 @@ extension Engine {
     func uniteTwinShares() throws {
         for (first, others) in try twinShares() {
             for other in others {
-                replicasListed[other] = nil
-                try fetch(other)
-                guard let one = zones[first], let two = zones[other], !two.control.isStopped else { continue }
+                // One of them may have been stopped for the other, by a device of which this one has yet to hear.
+                for zone in [privateZone, first, other].compactMap({ $0 }) { try fetchAnew(zone) }
+                guard try twinShares().contains(where: { $0.0 == first && $0.1.contains(other) }),
+                    let one = zones[first], let two = zones[other]
+                else { continue }
                 try takeOverParticipants(of: two, into: one)
                 try takeOverContent(of: two, into: one)
                 try sendContinuations(of: two, in: first)
