@@ -1,6 +1,7 @@
 import ShoeboxCloud
 import ShoeboxModel
 import ShoeboxStore
+import ShoeboxWorld
 
 import class GRDB.Database
 
@@ -20,6 +21,23 @@ extension Engine {
         return head.vector.allSatisfy { peer, position in
             peer == replica || applied[peer] ?? 0 >= position.sequence
         }
+    }
+
+    /// Whether a device of this account has read more of a zone than is known here. What can never be read is waited for a day,
+    /// after which somebody else publishes it.
+    func isBehind(in zone: ZoneID) throws -> Bool {
+        let own = (knownHeads[zone] ?? [:]).values.filter { $0.account == account }
+        let isBehind = try store.read { db in
+            try own.contains { head in try !hasRead(asMuchAs: head.replica, of: zone, db) }
+        }
+        guard isBehind else {
+            behindSince[zone] = nil
+            return false
+        }
+        let now = world.uptimeMilliseconds()
+        let since = behindSince[zone] ?? now
+        behindSince[zone] = since
+        return now - since < settings.carryMilliseconds
     }
 
     /// Has a record that was moved looked at again once what its mover had read is known here, too.

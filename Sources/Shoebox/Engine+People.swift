@@ -376,7 +376,7 @@ extension Engine {
                         return marks.contains { $0.destination == nil } && marks.contains { $0.destination != nil }
                     }
             }
-            _ = try followMoves(late)
+            _ = try followMoves(late + stranded(in: zone))
             try passHomeDeletions(in: zone)
             try pushAll()
             guard try !showsDeleted(in: zone.id) else { continue }
@@ -389,6 +389,21 @@ extension Engine {
             try reloadZones()
         }
         try removeStrayTagFiles()
+    }
+
+    /// What went from a share that has stopped to another one that has, as the library knows it: it may have been brought home
+    /// from there before, by a device that did not know that it would come, and be nowhere.
+    private func stranded(in zone: ZoneInfo) throws -> [RecordRow] {
+        guard let privateZone else { return [] }
+        return try store.read { db in
+            try [RecordType.photo, .file, .folder].flatMap { try db.records(of: $0, in: zone.id, isLive: false) }
+                .compactMap { row in
+                    guard let next = try db.state(of: row.id)?.movedTo, let other = zones[next],
+                        other.row.kind == .share, other.control.isStopped
+                    else { return nil }
+                    return try db.record(RecordID(zone: privateZone, name: row.id.name))
+                }
+        }
     }
 
     /// Repeats at home what was deleted in a share that has stopped. A device of this account that never took part in it knows

@@ -15,7 +15,9 @@ extension Engine {
         for (first, others) in try twinShares() {
             for other in others {
                 // One of them may have been stopped for the other, by a device of which this one has yet to hear.
-                for zone in [privateZone, first, other].compactMap({ $0 }) { try fetchAnew(zone) }
+                let concerned = [privateZone, first, other].compactMap { $0 }
+                for zone in concerned { try fetchAnew(zone) }
+                guard try !concerned.contains(where: isBehind) else { continue }
                 guard try twinShares().contains(where: { $0.0 == first && $0.1.contains(other) }),
                     let one = zones[first], let two = zones[other]
                 else { continue }

@@ -101,6 +101,8 @@ public final class Engine {
     var wantedAssets: [ZoneID: [Digest32: String]] = [:]
     /// When the heads of each zone were last read.
     var headsRead: [ZoneID: HeadsRead] = [:]
+    /// Since when (uptime) other devices of this account are known to have read more of a zone than this one.
+    var behindSince: [ZoneID: UInt64] = [:]
     /// Chains of which a segment should be in the container and is not, or is damaged: what the own heads ask for, too.
     var wantedChains: Set<ChainKey> = []
     /// Since when an asset that should be there has not been seen (uptime).

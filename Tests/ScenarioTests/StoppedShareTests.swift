@@ -57,11 +57,23 @@ import Testing
         }
     }
 
-    /// Which of both shares would stay is up to their ids.
-    @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `nobody of a share that was stopped is invited to the next one of the folder by a device that missed the stop`(
-        seed: UInt64
-    ) throws {
+    private struct Successor {
+        var village: Village
+        /// Alice's devices; the second one has missed the stop.
+        var devices: [Replica]
+        var bob: Replica
+        /// The share that was made after the stop.
+        var zone: ZoneID
+    }
+
+    /// A folder whose share was stopped by a new device, and shared anew by another one.
+    ///
+    /// - Parameters:
+    ///   - isFound: whether a look at who publishes there shows who stopped it.
+    ///   - meanwhile: what the device does that has missed the stop, with the former share and the new one.
+    private func shareAnew(
+        seed: UInt64, isFound: Bool, meanwhile: (Engine, ZoneID, ZoneID) throws -> Void = { _, _, _ in }
+    ) throws -> Successor {
         var village = try Village(seed: seed, labels: ["alice", "bob"])
         let (alice, bob) = (village.replicas[0], village.replicas[1])
         try alice.machine.library.write("Trip/a.jpg", "a")
@@ -97,16 +109,48 @@ import Testing
         for zone in [privateZone, first] {
             laptop.engine.replicasListed[zone] = laptop.machine.world.uptimeMilliseconds()
         }
-        let heads = "zones/\(first)/heads/\(alice.engine.replica)"
-        laptop.machine.faults.setRule { $0.path.contains(heads) ? .fail(.inputOutput) : nil }
+        var hidden = ["zones/\(first)/heads/\(alice.engine.replica)"]
+        if !isFound { hidden.append("heads/\(phone.engine.replica)") }
+        laptop.machine.faults.setRule { [hidden] operation in
+            hidden.contains { operation.path.contains($0) } ? .fail(.inputOutput) : nil
+        }
+        try meanwhile(laptop.engine, first, second)
         try rounds(of: [laptop], 2)
         laptop.machine.faults.setRule(nil)
-        #expect(try village.settle())
-        for replica in [alice, laptop, phone] {
-            let zone = try #require(replica.engine.zones[second])
+        return Successor(village: village, devices: [alice, laptop, phone], bob: bob, zone: second)
+    }
+
+    /// Which of both shares would stay is up to their ids.
+    @Test(arguments: 1...6 as ClosedRange<UInt64>, [true, false])
+    func `nobody of a share that was stopped is invited to the next one of the folder by a device that missed the stop`(
+        seed: UInt64, isFound: Bool
+    ) throws {
+        let anew = try shareAnew(seed: seed, isFound: isFound)
+        #expect(try anew.village.settle())
+        for replica in anew.devices {
+            let zone = try #require(replica.engine.zones[anew.zone])
             #expect(zone.row.state == .active && !zone.control.isStopped, "\(replica.label)")
-            #expect(zone.control.participants[bob.engine.account] == nil, "\(replica.label)")
+            #expect(zone.control.participants[anew.bob.engine.account] == nil, "\(replica.label)")
             #expect(replica.tree(.library) == ["Trip/a.jpg": "a"], "\(replica.label)")
+        }
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `what went from a stopped share to one that had stopped before is kept, though each says it is elsewhere`(
+        seed: UInt64
+    ) throws {
+        let anew = try shareAnew(seed: seed, isFound: true) { laptop, first, second in
+            // As a device does that waits for nothing, and takes the first share for the one that stays.
+            try laptop.fetchAll()
+            try laptop.joinFromPlacements()
+            try laptop.fetchAll()
+            let (one, two) = try (#require(laptop.zones[first]), #require(laptop.zones[second]))
+            try laptop.takeOverContent(of: two, into: one)
+            try laptop.stop(two)
+        }
+        try anew.village.settle()
+        for replica in anew.devices {
+            #expect(replica.tree(.library).values.sorted() == ["a"], "\(replica.machine.name)")
         }
     }
 }
