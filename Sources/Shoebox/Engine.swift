@@ -28,6 +28,8 @@ public final class Engine {
     var zones: [ZoneID: ZoneInfo] = [:]
     /// Files that were seen changing: not taken before they have been left alone.
     var unsettled: [WatchedPath: Unsettled] = [:]
+    /// Files that could not be judged where they are, with where: somebody is writing them, or they can't be read.
+    var withheld: [FileIdentity: WatchedPath] = [:]
     /// Shares that are over and wait for what is just being written in their folders, since when (uptime).
     var endings: [ZoneID: UInt64] = [:]
     /// Missing entries and since when (uptime), until they are taken for deletions.

@@ -171,17 +171,22 @@ extension RootScan {
                 settled.append(path)
             } else {
                 troubled.insert(engine.display(path, root))
-                hold(path, in: &batch)
-                batch.unsettled.append((path, entry.stamp))
+                withhold(path, entry.stamp, in: &batch)
             }
         }
         for (path, result) in zip(settled, ContentHasher.hashAll(settled, files)) {
             switch result {
             case .hashed(let hash, let stamp): try add(path, hash: hash, stamp: stamp, to: &batch)
             case .failed(let error):
-                hold(path, in: &batch)
-                // What had its place before it came here is not judged without it.
-                if let stamp = stamps[path] { batch.unsettled.append((path, stamp)) }
+                if let stamp = stamps[path] {
+                    if error.code != .absent, let hash = try formerHash(stamp) {
+                        try add(path, hash: hash, stamp: stamp, to: &batch)
+                        continue
+                    }
+                    withhold(path, stamp, in: &batch)
+                } else {
+                    hold(path, in: &batch)
+                }
                 if error.code == .changedWhileReading {
                     lookAgain(at: directory, after: engine.settings.settleMilliseconds, outcome: &outcome)
                 } else if error.code != .absent {
@@ -197,6 +202,7 @@ extension RootScan {
         _ path: RelativePath, hash: Digest32, stamp: FileStamp, to batch: inout ScanBatch
     ) throws {
         try engine.clearProblem("unreadable", path: engine.display(path, root))
+        engine.withheld[stamp.identity] = nil
         if stamp.size == 0, try isCutToNothing(path, stamp: stamp, batch: batch) {
             troubled.insert(engine.display(path, root))
             hold(path, in: &batch)
@@ -204,6 +210,24 @@ extension RootScan {
         }
         batch.local[path] = LocalEntry(path: path, kind: .file, stamp: stamp, contentHash: hash)
         batch.hashed.append((path, stamp, hash))
+    }
+
+    /// Leaves a file out of the plan that can't be judged here. What had its place before it came here is not judged without
+    /// it, and it is not gone from where it was.
+    private mutating func withhold(_ path: RelativePath, _ stamp: FileStamp, in batch: inout ScanBatch) {
+        hold(path, in: &batch)
+        batch.unsettled.append((path, stamp))
+        if stamp.birthNanoseconds != 0 { engine.withheld[stamp.identity] = .init(root: root, path: path) }
+    }
+
+    /// The content of a file that can't be read, and that the base knows from elsewhere just as it is.
+    private func formerHash(_ stamp: FileStamp) throws -> Digest32? {
+        guard stamp.birthNanoseconds != 0 else { return nil }
+        return try engine.store.read { [root] db in
+            try db.base(inode: stamp.inode, root: root).first {
+                $0.kind == .file && !$0.isParked && stamp.isUnchanged(from: $0.stamp)
+            }?.contentHash
+        }
     }
 
     mutating func reportUnreadableFolder(_ folder: RelativePath, _ error: FileError) throws {

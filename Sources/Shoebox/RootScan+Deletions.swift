@@ -15,6 +15,12 @@ extension RootScan {
         var moved = try engine.store.read { db in try stillGone(db) }
         for (id, item) in moved.sorted(by: { $0.key < $1.key })
         where try isThere(item.row, at: item.path, outcome: &outcome) { moved[id] = nil }
+        for id in try withheld() where moved[id] != nil {
+            moved[id] = nil
+            hasHeld = true
+            outcome.again(at: now + errorPause)
+            if let path = gone[id]?.path { engine.later[.init(root: root, path: path.parent)] = now + errorPause }
+        }
         for id in Set(engine.missing.keys).subtracting(moved.keys) where gone[id] != nil || isRecursive {
             if engine.isShown(id, in: root) { engine.missing[id] = nil }
         }
@@ -84,6 +90,28 @@ extension RootScan {
             try engine.noteDeletions(deleted.count, root: root)
         }
         for id in moved.keys where batch.base[id] != nil { engine.missing[id] = nil }
+    }
+
+    /// What is not gone, as its file is elsewhere in the watched folders, though it can't be judged there yet, and the folders
+    /// that it was in.
+    private func withheld() throws -> Set<RecordID> {
+        var result: Set<RecordID> = []
+        for (identity, place) in engine.withheld {
+            do {
+                guard try engine.files(place.root).entry(at: place.path)?.stamp.identity == identity else {
+                    engine.withheld[identity] = nil
+                    continue
+                }
+            } catch { if error.isAbsence { engine.withheld[identity] = nil } }
+            try engine.store.read { [root] db in
+                for row in try db.base(inode: identity.inode, root: root)
+                where row.kind == .file && row.stamp.identity == identity {
+                    var next: BaseRow? = row
+                    while let row = next, result.insert(row.id).inserted { next = try db.base(row.parent) }
+                }
+            }
+        }
+        return result
     }
 
     /// What was missing and is in its folder again is not missing any more.

@@ -142,8 +142,9 @@ public final class SimulatedMount: Mount {
             throw error(.absent, "read", path)
         }
         var length = file.bytes.count
-        if file.author != client, behaviour.appendDelayMilliseconds > 0 {
-            let shown = now - min(now, behaviour.appendDelayMilliseconds)
+        let delay = behaviour.appendDelay(of: path, for: client)
+        if file.author != client, delay > 0 {
+            let shown = now - min(now, delay)
             length = file.growth.last { $0.time <= shown }?.length ?? file.growth.first?.length ?? 0
         }
         try outcome.finish()

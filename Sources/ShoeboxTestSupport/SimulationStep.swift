@@ -230,6 +230,8 @@ public enum SimulationStep: Hashable, Sendable {
         case glusterfs
         /// `SimulatedMountBehaviour.slowest`.
         case slowest
+        /// `SimulatedMountBehaviour.uneven`.
+        case uneven
 
         /// The behaviour of the name.
         public var behaviour: SimulatedMountBehaviour {
@@ -239,6 +241,7 @@ public enum SimulationStep: Hashable, Sendable {
             case .sshfs: .sshfs
             case .glusterfs: .glusterfs
             case .slowest: .slowest
+            case .uneven: .uneven
             }
         }
     }

@@ -42,6 +42,45 @@ import Testing
         party.expectShown(["a.jpg": "changed", "deep/b.jpg": "bbb"])
     }
 
+    enum Unjudged: CaseIterable { case unreadable, denied, stillWritten, hardToHash }
+
+    @Test(arguments: Unjudged.allCases)
+    func `a photo that is moved, and can't be judged there for long, is not deleted`(reason: Unjudged) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        try #require(alice.request(.caption(path: alice.path("Summer/a.jpg"), text: "mine")).code == 0)
+        try #require(try party.village.settle())
+        switch reason {
+        case .unreadable, .denied:
+            alice.machine.faults.setRule { operation in
+                guard operation.part == "library", operation.path == "Summer/deep/a.jpg" else { return nil }
+                return ["open", "read"].contains(operation.name)
+                    ? .fail(reason == .denied ? .denied : .inputOutput) : nil
+            }
+            try disk.move("Summer/a.jpg", to: "Summer/deep/a.jpg")
+        case .stillWritten:
+            try disk.beginWriting("Summer/a.jpg", Array("aaa".utf8))
+            try disk.move("Summer/a.jpg", to: "Summer/deep/a.jpg")
+            try disk.continueWriting("Summer/a.jpg", Array("a".utf8))
+        case .hardToHash:
+            try disk.move("Summer/a.jpg", to: "Summer/deep/a.jpg")
+            alice.machine.faults.setRule { operation in
+                operation.part == "library" && operation.path == "Summer/deep/a.jpg" && operation.name == "read"
+                    ? .fail(.changedWhileReading) : nil
+            }
+        }
+        for _ in 0..<80 { try party.village.pass(1) }
+        for replica in [party.bob, party.carol] {
+            #expect(replica.tree(.shared).values.contains("aaa"), "\(replica.label)")
+        }
+        alice.machine.faults.setRule(nil)
+        if reason == .stillWritten { try disk.endWriting("Summer/a.jpg") }
+        #expect(try party.village.settle())
+        let text = reason == .stillWritten ? "aaaa" : "aaa"
+        party.expectShown(["deep/a.jpg": text, "deep/b.jpg": "bbb"])
+        #expect(party.bob.sidecar("alice/Summer/deep/a.jpg", .shared)?.fields.caption == "mine")
+    }
+
     @Test(arguments: ["Summer", "Summer/deep", ""])
     func `a folder that cannot be read is not empty`(path: String) throws {
         let party = try Party(bob: "readOnly")

@@ -27,6 +27,8 @@ enum EngineWeather: String, CaseIterable {
     case travels
     /// As sharing, and people copy photos everywhere, and move those of equal bytes at once; with odd seeds processes die.
     case twins
+    /// As watching, and every device is shown what others publish late, by a time of its own for each of them: it knows a part.
+    case uneven
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -36,8 +38,8 @@ enum EngineWeather: String, CaseIterable {
         .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
     ]
     static let villages: [EngineWeather] = [
-        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .variations,
-        .everything,
+        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven,
+        .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -86,6 +88,9 @@ enum EngineWeather: String, CaseIterable {
         case .mounts:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (5, 25, 40)
             profile.allowsCrashes = false
+        case .uneven:
+            (profile.commandPercent, profile.faultPercent, profile.nestedPercent) = (20, 0, 40)
+            (profile.travelPercent, profile.sharedPercent, profile.overlapPercent) = (20, 25, 20)
         case .absence:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (0, 35, 30)
             (profile.sharedPercent, profile.removesNothing) = (45, true)
@@ -119,8 +124,12 @@ enum EngineWeather: String, CaseIterable {
     func run(_ seed: UInt64) -> EngineRun {
         if self == .variations { return variation(seed) }
         let setup = isVillage ? EngineSimulationSetup.makeVillage(seed: seed) : EngineSimulationSetup.make()
-        let script = SimulationScript(
+        var script = SimulationScript(
             seed: seed, machines: setup.machines.count, steps: isVillage ? 80 : 60, profile: profile(seed))
+        if self == .uneven {
+            script.steps.insert(
+                contentsOf: setup.machines.indices.map { .fault(machine: $0, .mountKind(.uneven)) }, at: 0)
+        }
         return EngineRun(script: script, isVillage: isVillage, removesNothing: self == .absence)
     }
 
