@@ -29,6 +29,10 @@ extension Engine {
         // Whose folder is gone as a whole shows nothing until its user has said what is to become of it.
         let shown = zonesShown(root).filter { $0.row.state == .active }.map(\.id)
         try recover(root)
+        guard try !hasDisplacedFolder(root) else {
+            outcome.waiting = displacedFolders.count
+            return outcome
+        }
         try spreadTagChanges()
         let dirtyLayout = try store.read { db in try db.dirtyLayout(root: root) }
         try removeDeletedParked(root)
@@ -90,6 +94,18 @@ extension Engine {
             }
         }
         return outcome
+    }
+
+    /// Whether it is not known yet what became of a folder whose name another one has: shown by their records, both would become
+    /// one, and what they have of equal names would be renamed.
+    private func hasDisplacedFolder(_ root: RootKind) throws -> Bool {
+        let now = world.uptimeMilliseconds()
+        let wait = settings.foreignDeletionMilliseconds + 10 * settings.deletionMilliseconds
+        for (id, since) in displacedFolders {
+            let isDisplaced = try store.read { db in try db.base(id) }?.name.description.hasPrefix("displaced-") == true
+            if !isDisplaced || now >= since + wait { displacedFolders[id] = nil }
+        }
+        return try store.read { db in try displacedFolders.keys.contains { try db.base($0)?.root == root } }
     }
 
     /// Moves what is aside and is not to be shown in this folder any more to the trash: its place may be somebody else's by

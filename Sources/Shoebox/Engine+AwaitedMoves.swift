@@ -15,8 +15,10 @@ extension Engine {
     /// when it moved something; it is never less.
     func hasRead(asMuchAs mover: ReplicaID, of zone: ZoneID, _ db: Database) throws -> Bool {
         guard mover != replica else { return true }
-        // After a start nothing is known of heads before the cloud folder is reached.
-        guard let head = knownHeads[zone]?[mover] else { return headsRead[zone] != nil }
+        // After a start nothing is known of heads before the cloud folder is reached, nor of one that can't be read just now.
+        guard let head = knownHeads[zone]?[mover] else {
+            return try headsRead[zone] != nil && db.peers(of: zone).first { $0.replica == mover }?.cursor == nil
+        }
         let applied = Dictionary(uniqueKeysWithValues: try db.peers(of: zone).map { ($0.replica, $0.applied.sequence) })
         return head.vector.allSatisfy { peer, position in
             peer == replica || applied[peer] ?? 0 >= position.sequence

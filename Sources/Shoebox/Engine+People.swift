@@ -350,7 +350,10 @@ extension Engine {
     /// Says in an own share that it is stopped, and here that it was this device that did that.
     func stop(_ zone: ZoneInfo) throws {
         try store.write { db in try db.setMetaText(stopsKey(zone.id), "1") }
-        try changeControl(of: zone) { $0.isStopped = true }
+        do { try changeControl(of: zone) { $0.isStopped = true } } catch {
+            try store.write { db in try db.setMetaText(stopsKey(zone.id), nil) }
+            throw error
+        }
     }
 
     /// Brings home what is in own shares that were stopped; safe to repeat after a crash at any step.
@@ -362,6 +365,12 @@ extension Engine {
             }
             // What was made by somebody else lies in the shared folder, and stays there, for its owner alone.
             guard zone.row.root == .library else { continue }
+            // Whoever stops it says what was deleted there, and may have yet to hear what was taken out before.
+            if let privateZone, try store.read({ db in try db.metaText(stopsKey(zone.id)) }) != nil,
+                try isBehind(in: zone.id) || isBehind(in: privateZone)
+            {
+                continue
+            }
             try bringHome(zone)
             // What was said here of photos that another device had brought home already follows them, and what was deleted here
             // is deleted there.

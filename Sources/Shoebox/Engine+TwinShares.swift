@@ -16,7 +16,12 @@ extension Engine {
             for other in others {
                 // One of them may have been stopped for the other, by a device of which this one has yet to hear.
                 let concerned = [privateZone, first, other].compactMap { $0 }
-                for zone in concerned { try fetchAnew(zone) }
+                do { for zone in concerned { try fetchAnew(zone) } } catch let error as CloudError
+                    where error.concernsOneZone
+                {
+                    log("twins are united later: \(error.message)")
+                    continue
+                }
                 guard try !concerned.contains(where: isBehind) else { continue }
                 guard try twinShares().contains(where: { $0.0 == first && $0.1.contains(other) }),
                     let one = zones[first], let two = zones[other]

@@ -34,6 +34,10 @@ public final class Engine {
     var endings: [ZoneID: UInt64] = [:]
     /// Missing entries and since when (uptime), until they are taken for deletions.
     var missing: [RecordID: UInt64] = [:]
+    /// Folders in whose place another known one was found, and since when (uptime), until it is known whether they are deleted.
+    var displacedFolders: [RecordID: UInt64] = [:]
+    /// How often a directory was looked at again in which something had no folder to lie in.
+    var unplacedLooks: [WatchedPath: Int] = [:]
     /// Entries in whose place something of another kind stands, and since when (uptime).
     var replaced: [RecordID: UInt64] = [:]
     /// Files that came from the place of another one that can't be judged yet, since when (uptime).

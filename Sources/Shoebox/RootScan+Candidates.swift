@@ -89,7 +89,11 @@ extension RootScan {
                 try engine.store.read { db in try db.base(named: name, in: id, root: root) }
             }
             parent = row?.id
-            if let row, row.kind != .folder || batch.base[row.id] != nil { continue }
+            if let row, row.kind == .folder, batch.base[row.id] != nil,
+                batch.local[current]?.stamp.isSameFile(as: row.stamp) == true
+            {
+                continue
+            }
             let entry: DirectoryEntry?
             do { entry = try files.entry(at: current) } catch {
                 guard error.isAbsence else {
@@ -98,14 +102,18 @@ extension RootScan {
                 }
                 entry = nil
             }
-            guard let entry, entry.kind == .directory, row.map({ entry.stamp.isSameFile(as: $0.stamp) }) ?? true else {
+            guard let entry, entry.kind == .directory else { continue }
+            if let row, row.kind == .folder, entry.stamp.isSameFile(as: row.stamp) {
+                guard batch.base[row.id] == nil else { continue }
+                addBase(row, at: current, to: &batch)
+                batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
                 continue
             }
-            if row == nil { parent = try movedFolder(entry)?.id }
-            guard row != nil || batch.local[current] == nil else { continue }
-            if let row { addBase(row, at: current, to: &batch) }
+            // In the place of a folder another one may be that the base knows: what is in it is that one's.
+            let moved = try movedFolder(entry)?.id
+            if let moved { parent = moved }
+            guard row == nil || moved != nil, batch.local[current] == nil else { continue }
             batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
-            guard row == nil else { continue }
             // New on this way: it is a candidate of its parent's listing. Its own listing may come in a later batch.
             batch.listed.insert(current.parent)
             try addFolderOrigins(of: entry, to: &batch, outcome: &outcome)
@@ -321,6 +329,38 @@ extension RootScan {
         }
     }
 
+    /// A folder whose place another known folder has now is missing, like any other: it may yet turn up, and all in it goes with
+    /// it. So it is not deleted at once, and has a name of its own in the base until it is known what became of it.
+    private mutating func displaceReplaced(
+        _ plan: inout LocalPlan, _ batch: ScanBatch, outcome: inout ScanOutcome
+    ) throws {
+        var places: [RelativePath: RecordID] = [:]
+        for case .place(let id, _, _, let path, _) in plan.changes { places[path] = id }
+        let displaced = plan.changes.compactMap { change -> BaseEntry? in
+            guard case .delete(let id) = change, !id.isZoneRoot, id.zone != .none, let entry = batch.base[id],
+                entry.kind == .folder, let other = places[entry.path], batch.base[other]?.kind == .folder
+            else { return nil }
+            return entry
+        }
+        guard !displaced.isEmpty else { return }
+        let ids = Set(displaced.map(\.id))
+        plan.changes.removeAll { if case .delete(let id) = $0 { ids.contains(id) } else { false } }
+        try engine.store.write { db in for id in ids.sorted() { try db.displace(id) } }
+        for entry in displaced {
+            engine.displacedFolders[entry.id] = now
+            lookAgain(at: entry.path.parent, after: engine.settings.settleMilliseconds, outcome: &outcome)
+        }
+    }
+
+    /// What lies in a directory that nothing is known of yet is looked at again; not for ever.
+    private func lookAgainAtUnplaced(_ path: RelativePath, outcome: inout ScanOutcome) {
+        let key = Engine.WatchedPath(root: root, path: path.parent)
+        let count = engine.unplacedLooks[key] ?? 0
+        guard count < 3 else { return }
+        engine.unplacedLooks[key] = count + 1
+        lookAgain(at: path.parent, after: errorPause, outcome: &outcome)
+    }
+
     /// Checks that the folder is still the one it was, then turns the plan into history.
     ///
     /// - Parameter note: what is noted together with it.
@@ -340,6 +380,8 @@ extension RootScan {
             guard case .delete(let id) = change else { return false }
             return batch.origins.contains(id) && !departed.contains(id)
         }
+        try displaceReplaced(&plan, batch, outcome: &outcome)
+        for path in plan.unplaced { lookAgainAtUnplaced(path, outcome: &outcome) }
         let taken = try engine.take(plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)
         outcome.changes += taken.count
         for case .place(let id, _, _, _, _) in plan.changes where !taken.unplaced.contains(id) {

@@ -83,6 +83,8 @@ struct RootScan {
     /// Directories in the place of folders that the base knows there and that are other ones, to be listed after everything
     /// else: by then it is known which of those folders are elsewhere.
     var replacing: [ScanPlace] = []
+    /// Where known folders were listed.
+    var listedAt: [RecordID: RelativePath] = [:]
     /// How many batches were taken.
     var batchCount = 0
     /// The folders of the base that directories are known to be since the last one.
@@ -145,10 +147,10 @@ struct RootScan {
             guard let found = try passQuiet(&worklist) else { continue }
             try examine(found, worklist: &worklist, outcome: &outcome)
             // Where another file took the place of a known one, that may be in a directory that was not listed yet.
-            let takeMax = engine.settings.takeMax * (hasReplacedFiles ? 64 : 1)
-            if candidateCount >= takeMax, !worklist.contains(where: \.isMoved), !replacing.contains(where: \.isMoved) {
-                try flush(outcome: &outcome)
-            }
+            let takeMax = engine.settings.takeMax * (hasReplacedFiles || !replacing.isEmpty ? 64 : 1)
+            // Another directory in a share's place is not taken for the share before it is known where that is.
+            let waits = worklist.contains(where: \.isMoved) || replacing.contains { $0.id?.isZoneRoot == true }
+            if candidateCount >= takeMax, !waits { try flush(outcome: &outcome) }
         }
         try flush(outcome: &outcome)
         try takeDeletions(outcome: &outcome)
@@ -235,7 +237,10 @@ struct RootScan {
                     return Found(place: next, result: .failure(error))
                 }
                 listedAll.insert(next.path)
-                if let id = next.id { listedFolders.insert(id) }
+                if let id = next.id {
+                    listedFolders.insert(id)
+                    listedAt[id] = next.path
+                }
                 let comparison =
                     try next.id.map { try db.compare(listing, with: $0, root: root) }
                     ?? DirectoryComparison(allOf: listing)
@@ -264,6 +269,18 @@ struct RootScan {
         }
         folders[path] = .some(id)
         return id
+    }
+
+    /// A directory that was listed as a folder which then was found elsewhere, such as within it, is listed once more, as a new
+    /// one: what of the folder's is in it now came there by itself.
+    private mutating func listAgain(whatWasListedAs folder: RecordID, besides place: RelativePath) {
+        guard let path = listedAt[folder], path != place, listedAll.remove(path) != nil else { return }
+        listedAt[folder] = nil
+        for listing in pending where listing.path == path { candidateCount -= listing.candidates.count }
+        pending.removeAll { $0.path == path }
+        replacedFolders.removeAll { $0.path.parent == path }
+        foundSidecars.removeAll { $0.directory == path }
+        replacing.append(ScanPlace(path: path, id: nil, isDeep: true, batch: batchCount))
     }
 
     /// The folders in a directory of which everything else is as the base has it; nil if something needs a look.
@@ -305,7 +322,7 @@ struct RootScan {
             guard glance != nil, let id else { return nil }
             return try engine.store.read { db in try db.base(named: name, in: id, root: root) }
         }
-        let before = worklist.count
+        let (before, beforeReplacing) = (worklist.count, replacing.count)
         defer { lister.announce(worklist[before...].map(\.path)) }
         var listing = Listing(path: path, id: id)
         for item in comparison.entries {
@@ -360,7 +377,10 @@ struct RootScan {
                         try engine.noteMountPoint(entryPath, true, root)
                     }
                     let moved = try movedFolder(entry)?.id
-                    if let moved { movedTo[moved] = entryPath }
+                    if let moved {
+                        movedTo[moved] = entryPath
+                        listAgain(whatWasListedAs: moved, besides: entryPath)
+                    }
                     let place = ScanPlace(
                         path: entryPath, id: moved ?? child?.folder, isDeep: true,
                         isMoved: moved != nil || found.place.isMoved, batch: batchCount)
@@ -408,6 +428,15 @@ struct RootScan {
             if let known = try row(name, child) { listing.missing.append(known) }
         }
         for row in listing.missing { gone[row.id] = (row, path.appending(row.name)) }
+        if let id, let place = movedTo[id], place != path {
+            // It is in itself: what was found here was compared with what is not here.
+            worklist.removeSubrange(before...)
+            replacing.removeSubrange(beforeReplacing...)
+            listedAll.remove(path)
+            listedAt[id] = nil
+            replacing.append(ScanPlace(path: path, id: nil, isDeep: true, batch: batchCount))
+            return
+        }
         for entry in listing.sidecars { troubled.insert(engine.display(path.appending(entry.name), root)) }
         if !listing.sidecars.isEmpty { foundSidecars.append((path, listing.sidecars)) }
         if !listing.candidates.isEmpty {

@@ -102,11 +102,15 @@ extension Database {
     /// Gives another record that the base has at a row's place a name of its own there, under which no file is: it was
     /// moved or deleted by its user just now, and the next scan finds out which.
     public func displace(by row: BaseRow) throws {
-        guard var other = try base(named: row.name, in: row.parent, root: row.root), other.id != row.id,
-            let name = FileName("displaced-\(other.id.name)")
-        else { return }
-        other.name = name
-        try setBase(other)
+        guard let other = try base(named: row.name, in: row.parent, root: row.root), other.id != row.id else { return }
+        try displace(other.id)
+    }
+
+    /// Gives a record that the base has at a place which another one takes such a name.
+    public func displace(_ id: RecordID) throws {
+        guard var row = try base(id), let name = FileName("displaced-\(id.name)") else { return }
+        row.name = name
+        try setBase(row)
     }
 
     /// Forgets what the folder showed of a record.

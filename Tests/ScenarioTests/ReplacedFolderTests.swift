@@ -1,0 +1,161 @@
+import Shoebox
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// A folder has the name that another one had, and all that was done between two looks: each keeps what is its own.
+@Suite struct ReplacedFolderTests {
+    /// How the look comes about, and how much it takes at a time.
+    struct Look: CustomTestStringConvertible {
+        var isWhole: Bool
+        var takeMax: Int
+        var testDescription: String { "\(isWhole ? "whole" : "told") \(takeMax)" }
+        static var all: [Look] {
+            [true, false].flatMap { whole in [1, 3, 512].map { Look(isWhole: whole, takeMax: $0) } }
+        }
+    }
+
+    /// Alice with two devices; the photo that is hers has a caption.
+    private func start(_ files: [String: String], captioned: String, _ look: Look) throws -> (Village, Replica, Replica)
+    {
+        let (village, alice, laptop) = try Village.twoDevices(files) { $0.takeMax = look.takeMax }
+        // As it is for users: a deletion is known before anything is renamed for it.
+        for replica in [alice, laptop] { replica.engine.settings.collisionMilliseconds = 5_000 }
+        try #require(alice.request(.caption(path: alice.path(captioned), text: "mine")).code == 0)
+        try #require(try village.settle())
+        _ = alice.machine.library.takeDirty()
+        return (village, alice, laptop)
+    }
+
+    /// Everything was left alone for a while before the look, as where no daemon runs. What is moved with its folder keeps its
+    /// caption, everybody is shown the same, and nothing is left to be found.
+    private func finish(
+        _ village: Village, _ alice: Replica, _ laptop: Replica, captioned: String, _ look: Look,
+        _ wanted: [String: String]
+    ) throws {
+        village.world.clock.advance(milliseconds: 60_000)
+        let disk = alice.machine.library
+        for round in 0..<60 {
+            try alice.round(look.isWhole && round == 0 ? .all : .directories([.library: disk.takeDirty()]))
+            try laptop.round()
+            village.world.clock.advance(milliseconds: 700)
+        }
+        for replica in [alice, laptop] {
+            #expect(replica.tree(.library) == wanted, "\(replica.machine.name)")
+            #expect(replica.sidecar(captioned, .library)?.fields.caption == "mine", "\(replica.machine.name)")
+        }
+        #expect(try alice.round(.all).taken == 0)
+    }
+
+    enum Change: CaseIterable { case added, edited, savedAnew }
+
+    @Test(arguments: Change.allCases, Look.all)
+    func `what changed in a folder of a folder that took another one's name is that one's`(
+        change: Change, look: Look
+    ) throws {
+        for isKept in [true, false] {
+            for hasSame in [true, false] {
+                let other = hasSame ? "Current/raw/x.jpg" : "Current/x.jpg"
+                let (village, alice, laptop) = try start(
+                    [other: "x", "Next/raw/c.jpg": "c", "Next/d.jpg": "d"], captioned: "Next/raw/c.jpg", look)
+                let disk = alice.machine.library
+                var wanted = ["Current/raw/c.jpg": "c", "Current/d.jpg": "d"]
+                switch change {
+                case .added:
+                    try disk.write("Next/raw/n.jpg", "n")
+                    wanted["Current/raw/n.jpg"] = "n"
+                case .edited, .savedAnew:
+                    if change == .savedAnew {
+                        try disk.write("Next/raw/c.tmp", "c2")
+                        try disk.move("Next/raw/c.tmp", to: "Next/raw/c.jpg")
+                    } else {
+                        try disk.write("Next/raw/c.jpg", "c2")
+                    }
+                    wanted["Current/raw/c.jpg"] = "c2"
+                }
+                if isKept {
+                    try disk.move("Current", to: "Archive")
+                    wanted[other.replacing("Current", with: "Archive")] = "x"
+                } else {
+                    try disk.delete("Current")
+                }
+                try disk.move("Next", to: "Current")
+                try finish(village, alice, laptop, captioned: "Current/raw/c.jpg", look, wanted)
+            }
+        }
+    }
+
+    @Test(arguments: Look.all)
+    func `the photos of a folder that was deleted do not come into the one that took its name`(look: Look) throws {
+        let (village, alice, laptop) = try start(
+            ["Y/y1.jpg": "y1", "Y/in/y2.jpg": "y2", "X/x.jpg": "x", "X/y1.jpg": "other"], captioned: "X/x.jpg", look)
+        try alice.machine.library.delete("Y")
+        try alice.machine.library.move("X", to: "Y")
+        try finish(
+            village, alice, laptop, captioned: "Y/x.jpg", look, ["Y/x.jpg": "x", "Y/y1.jpg": "other"])
+    }
+
+    enum Inside: CaseIterable { case others, sameBytes, movedBack, subfolder }
+
+    @Test(arguments: Inside.allCases, Look.all)
+    func `a folder that was put into a new one of its name keeps its photos, whatever stands beside it`(
+        inside: Inside, look: Look
+    ) throws {
+        let (village, alice, laptop) = try start(
+            ["Trip/a.jpg": "a", "Trip/b.jpg": "b", "Trip/S/s.jpg": "s"], captioned: "Trip/a.jpg", look)
+        let disk = alice.machine.library
+        try disk.move("Trip", to: "t")
+        try disk.makeDirectories(#require(RelativePath("Trip")))
+        try disk.move("t", to: "Trip/originals")
+        try disk.write("Trip/originals/note.jpg", "note")
+        var wanted = ["a.jpg": "a", "b.jpg": "b", "S/s.jpg": "s", "note.jpg": "note"]
+        wanted = Dictionary(uniqueKeysWithValues: wanted.map { ("Trip/originals/\($0.key)", $0.value) })
+        switch inside {
+        case .others:
+            try disk.write("Trip/a.jpg", "small")
+            wanted["Trip/a.jpg"] = "small"
+        case .sameBytes:
+            try disk.write("Trip/a.jpg", "a")
+            wanted["Trip/a.jpg"] = "a"
+        case .movedBack:
+            try disk.move("Trip/originals/b.jpg", to: "Trip/b.jpg")
+            wanted["Trip/originals/b.jpg"] = nil
+            wanted["Trip/b.jpg"] = "b"
+        case .subfolder:
+            try disk.write("Trip/S/other.jpg", "other")
+            wanted["Trip/S/other.jpg"] = "other"
+        }
+        try finish(village, alice, laptop, captioned: "Trip/originals/a.jpg", look, wanted)
+    }
+
+    @Test(arguments: Look.all)
+    func `a new folder in the place of a share that was moved is not the share, however much there is to be taken`(
+        look: Look
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let disk = party.alice.machine.library
+        party.alice.tune = { $0.takeMax = look.takeMax }
+        _ = disk.takeDirty()
+        try disk.move("Summer", to: "Archive/Summer")
+        try disk.write("Summer/private.jpg", "private")
+        for number in 0..<6 { try disk.write("Zoo/\(number).jpg", "zoo \(number)") }
+        party.village.world.clock.advance(milliseconds: 60_000)
+        for round in 0..<40 {
+            try party.alice.round(
+                look.isWhole && round == 0 ? .all : .directories([.library: disk.takeDirty()]))
+            for replica in [party.bob, party.carol] {
+                try replica.round()
+                #expect(
+                    replica.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"],
+                    "\(round)")
+            }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        #expect(party.alice.tree(.library)["Archive/Summer/a.jpg"] == "aaa")
+        #expect(party.alice.tree(.library)["Summer/private.jpg"] == "private")
+    }
+}
