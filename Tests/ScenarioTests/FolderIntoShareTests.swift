@@ -144,33 +144,6 @@ import Testing
         }
     }
 
-    @Test func `what went from a folder to one share, and can't be published there yet, is not taken along to another`()
-        throws
-    {
-        for publications in 0..<6 {
-            let (party, laptop, photo) = try start("p.jpg")
-            let (alice, disk) = (party.alice, party.alice.machine.library)
-            try disk.write("Other/o.jpg", "other")
-            try #require(try party.village.settle())
-            let made = alice.request(
-                .shareCreate(paths: [alice.path("Other")], title: "Other", publicPermission: "none", isSealed: true))
-            try #require(made.code == 0, "\(made)")
-            try #require(try party.village.settle())
-            try disk.write("Trip/p.jpg", "saved")
-            try party.rounds(of: alice, 3, reachesContainer: false)
-            alice.machine.faults.setRule { operation in
-                operation.name == "read" && operation.path == "Other/p.jpg" ? .fail(.inputOutput) : nil
-            }
-            try disk.move("Trip/p.jpg", to: "Other/p.jpg")
-            try party.rounds(of: alice, 3, reachesContainer: false)
-            try disk.move("Trip", to: "Summer/Trip")
-            overlap(alice, with: laptop, before: publications)
-            try expectUnshared(photo, in: party.zone, party)
-            #expect(party.bob.tree(.shared)["alice/Summer/Trip/q.jpg"] == "q.jpg")
-            for replica in [alice, laptop] { #expect(replica.tree(.library)["Other/p.jpg"] == "saved") }
-        }
-    }
-
     @Test(arguments: [.deleted, .movedAside] as [Leaving])
     func `what a third device took out of a folder is not shared by one that has not heard of it yet`(
         leaving: Leaving
