@@ -349,9 +349,12 @@ extension Engine {
 
     /// Says in an own share that it is stopped, and here that it was this device that did that.
     func stop(_ zone: ZoneInfo) throws {
+        let isFirst = try store.read { db in try db.metaText(stopsKey(zone.id)) == nil } && !zone.control.isStopped
         try store.write { db in try db.setMetaText(stopsKey(zone.id), "1") }
         do { try changeControl(of: zone) { $0.isStopped = true } } catch {
-            try store.write { db in try db.setMetaText(stopsKey(zone.id), nil) }
+            if isFirst, zones[zone.id]?.control.isStopped != true {
+                try store.write { db in try db.setMetaText(stopsKey(zone.id), nil) }
+            }
             throw error
         }
     }

@@ -29,7 +29,7 @@ public final class Engine {
     /// Files that were seen changing: not taken before they have been left alone.
     var unsettled: [WatchedPath: Unsettled] = [:]
     /// Files that could not be judged where they are, with where: somebody is writing them, or they can't be read.
-    var withheld: [FileIdentity: WatchedPath] = [:]
+    var withheld: [FileIdentity: Withheld] = [:]
     /// Shares that are over and wait for what is just being written in their folders, since when (uptime).
     var endings: [ZoneID: UInt64] = [:]
     /// Missing entries and since when (uptime), until they are taken for deletions.
@@ -189,6 +189,13 @@ public final class Engine {
     struct WatchedPath: Hashable {
         var root: RootKind
         var path: RelativePath
+    }
+
+    /// A file that could not be judged.
+    struct Withheld {
+        var place: WatchedPath
+        /// Whether that may be over without anybody telling.
+        var mayPass: Bool
     }
 
     /// A file that was seen changing.

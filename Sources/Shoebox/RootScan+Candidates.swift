@@ -179,7 +179,7 @@ extension RootScan {
                 settled.append(path)
             } else {
                 troubled.insert(engine.display(path, root))
-                withhold(path, entry.stamp, in: &batch)
+                withhold(path, entry.stamp, mayPass: true, in: &batch)
             }
         }
         for (path, result) in zip(settled, ContentHasher.hashAll(settled, files)) {
@@ -191,7 +191,8 @@ extension RootScan {
                         try add(path, hash: hash, stamp: stamp, to: &batch)
                         continue
                     }
-                    withhold(path, stamp, in: &batch)
+                    withhold(
+                        path, stamp, mayPass: error.mayPass || error.code == .changedWhileReading, in: &batch)
                 } else {
                     hold(path, in: &batch)
                 }
@@ -222,10 +223,14 @@ extension RootScan {
 
     /// Leaves a file out of the plan that can't be judged here. What had its place before it came here is not judged without
     /// it, and it is not gone from where it was.
-    private mutating func withhold(_ path: RelativePath, _ stamp: FileStamp, in batch: inout ScanBatch) {
+    private mutating func withhold(
+        _ path: RelativePath, _ stamp: FileStamp, mayPass: Bool, in batch: inout ScanBatch
+    ) {
         hold(path, in: &batch)
         batch.unsettled.append((path, stamp))
-        if stamp.birthNanoseconds != 0 { engine.withheld[stamp.identity] = .init(root: root, path: path) }
+        if stamp.birthNanoseconds != 0 {
+            engine.withheld[stamp.identity] = .init(place: .init(root: root, path: path), mayPass: mayPass)
+        }
     }
 
     /// The content of a file that can't be read, and that the base knows from elsewhere just as it is.

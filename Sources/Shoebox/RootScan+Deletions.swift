@@ -15,11 +15,12 @@ extension RootScan {
         var moved = try engine.store.read { db in try stillGone(db) }
         for (id, item) in moved.sorted(by: { $0.key < $1.key })
         where try isThere(item.row, at: item.path, outcome: &outcome) { moved[id] = nil }
-        for id in try withheld() where moved[id] != nil {
+        for (id, mayPass) in try withheld() where moved[id] != nil {
             moved[id] = nil
             hasHeld = true
-            outcome.again(at: now + errorPause)
-            if let path = gone[id]?.path { engine.later[.init(root: root, path: path.parent)] = now + errorPause }
+            // When it may be read, its watcher says so.
+            guard mayPass, let path = gone[id]?.path else { continue }
+            lookAgain(at: path.parent, after: errorPause, outcome: &outcome)
         }
         for id in Set(engine.missing.keys).subtracting(moved.keys) where gone[id] != nil || isRecursive {
             if engine.isShown(id, in: root) { engine.missing[id] = nil }
@@ -93,12 +94,12 @@ extension RootScan {
     }
 
     /// What is not gone, as its file is elsewhere in the watched folders, though it can't be judged there yet, and the folders
-    /// that it was in.
-    private func withheld() throws -> Set<RecordID> {
-        var result: Set<RecordID> = []
-        for (identity, place) in engine.withheld {
+    /// that it was in; with whether that may be over without anybody telling.
+    private func withheld() throws -> [RecordID: Bool] {
+        var result: [RecordID: Bool] = [:]
+        for (identity, file) in engine.withheld {
             do {
-                guard try engine.files(place.root).entry(at: place.path)?.stamp.identity == identity else {
+                guard try engine.files(file.place.root).entry(at: file.place.path)?.stamp.identity == identity else {
                     engine.withheld[identity] = nil
                     continue
                 }
@@ -107,7 +108,11 @@ extension RootScan {
                 for row in try db.base(inode: identity.inode, root: root)
                 where row.kind == .file && row.stamp.identity == identity {
                     var next: BaseRow? = row
-                    while let row = next, result.insert(row.id).inserted { next = try db.base(row.parent) }
+                    var seen: Set<RecordID> = []
+                    while let row = next, seen.insert(row.id).inserted {
+                        result[row.id] = file.mayPass || result[row.id] == true
+                        next = try db.base(row.parent)
+                    }
                 }
             }
         }

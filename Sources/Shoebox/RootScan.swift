@@ -40,6 +40,8 @@ struct ScanPlace {
     /// How many batches had been taken when it was put on the list. What was taken since may have given its path to another
     /// folder of the base.
     var batch = 0
+    /// How many directories had been put on the list once more when it was.
+    var relist = 0
 }
 
 /// What a batch of listings hands to the planner.
@@ -83,6 +85,11 @@ struct RootScan {
     /// Directories in the place of folders that the base knows there and that are other ones, to be listed after everything
     /// else: by then it is known which of those folders are elsewhere.
     var replacing: [ScanPlace] = []
+    /// Whether another directory was found in a share's place. It is not taken for the share before all is listed: the share may
+    /// be elsewhere, and what is in the directory private.
+    var holdsShare = false
+    /// Directories that were put on the list once more, in that order.
+    var relisted: [RelativePath] = []
     /// Where known folders were listed.
     var listedAt: [RecordID: RelativePath] = [:]
     /// How many batches were taken.
@@ -148,8 +155,7 @@ struct RootScan {
             try examine(found, worklist: &worklist, outcome: &outcome)
             // Where another file took the place of a known one, that may be in a directory that was not listed yet.
             let takeMax = engine.settings.takeMax * (hasReplacedFiles || !replacing.isEmpty ? 64 : 1)
-            // Another directory in a share's place is not taken for the share before it is known where that is.
-            let waits = worklist.contains(where: \.isMoved) || replacing.contains { $0.id?.isZoneRoot == true }
+            let waits = holdsShare || worklist.contains(where: \.isMoved) || replacing.contains(where: \.isMoved)
             if candidateCount >= takeMax, !waits { try flush(outcome: &outcome) }
         }
         try flush(outcome: &outcome)
@@ -228,7 +234,7 @@ struct RootScan {
         try engine.store.read { db -> Found? in
             for _ in 0..<Self.quietMax {
                 guard var next = worklist.popLast() else { return nil }
-                guard !listedAll.contains(next.path) else { continue }
+                guard !listedAll.contains(next.path), !isOutdated(next) else { continue }
                 if next.batch != batchCount { next.id = try folder(at: next.path, db) }
                 // What was in a folder that is elsewhere is looked for there.
                 if let id = next.id, let place = movedTo[id], place != next.path { next.id = nil }
@@ -274,13 +280,28 @@ struct RootScan {
     /// A directory that was listed as a folder which then was found elsewhere, such as within it, is listed once more, as a new
     /// one: what of the folder's is in it now came there by itself.
     private mutating func listAgain(whatWasListedAs folder: RecordID, besides place: RelativePath) {
-        guard let path = listedAt[folder], path != place, listedAll.remove(path) != nil else { return }
-        listedAt[folder] = nil
-        for listing in pending where listing.path == path { candidateCount -= listing.candidates.count }
-        pending.removeAll { $0.path == path }
-        replacedFolders.removeAll { $0.path.parent == path }
-        foundSidecars.removeAll { $0.directory == path }
-        replacing.append(ScanPlace(path: path, id: nil, isDeep: true, batch: batchCount))
+        guard let path = listedAt[folder], path != place, listedAll.contains(path) else { return }
+        candidateCount -= pending.filter { isStale($0.path, below: path) }.reduce(0) { $0 + $1.candidates.count }
+        pending = pending.filter { !isStale($0.path, below: path) }
+        replacedFolders = replacedFolders.filter { !isStale($0.path.parent, below: path) }
+        foundSidecars = foundSidecars.filter { !isStale($0.directory, below: path) }
+        listedAll = listedAll.filter { !isStale($0, below: path) }
+        listedAt = listedAt.filter { !isStale($0.value, below: path) }
+        relisted.append(path)
+        replacing.append(
+            ScanPlace(path: path, id: nil, isDeep: true, isMoved: true, batch: batchCount, relist: relisted.count))
+    }
+
+    /// Whether what was listed at a path was compared as lying in a folder that is not there; what was found there by itself is
+    /// what it is.
+    private func isStale(_ path: RelativePath, below other: RelativePath) -> Bool {
+        path.isAtOrBelow(other)
+            && !movedTo.values.contains { $0 != other && $0.isAtOrBelow(other) && path.isAtOrBelow($0) }
+    }
+
+    /// Whether a directory was put on the list for a listing that does not count any more.
+    private func isOutdated(_ place: ScanPlace) -> Bool {
+        relisted.dropFirst(place.relist).contains { isStale(place.path, below: $0) }
     }
 
     /// The folders in a directory of which everything else is as the base has it; nil if something needs a look.
@@ -299,7 +320,7 @@ struct RootScan {
             folders.append(
                 ScanPlace(
                     path: place.path.appending(name), id: glance.folder, isDeep: true, isMoved: place.isMoved,
-                    batch: batchCount))
+                    batch: batchCount, relist: relisted.count))
         }
         return folders
     }
@@ -322,7 +343,7 @@ struct RootScan {
             guard glance != nil, let id else { return nil }
             return try engine.store.read { db in try db.base(named: name, in: id, root: root) }
         }
-        let (before, beforeReplacing) = (worklist.count, replacing.count)
+        let before = worklist.count
         defer { lister.announce(worklist[before...].map(\.path)) }
         var listing = Listing(path: path, id: id)
         for item in comparison.entries {
@@ -354,7 +375,7 @@ struct RootScan {
                         worklist.append(
                             ScanPlace(
                                 path: entryPath, id: child.folder, isDeep: true, isMoved: found.place.isMoved,
-                                batch: batchCount))
+                                batch: batchCount, relist: relisted.count))
                     }
                 } else {
                     let known = try row(entry.name, child)
@@ -381,9 +402,10 @@ struct RootScan {
                         movedTo[moved] = entryPath
                         listAgain(whatWasListedAs: moved, besides: entryPath)
                     }
+                    if moved == nil, child?.folder?.isZoneRoot == true { holdsShare = true }
                     let place = ScanPlace(
                         path: entryPath, id: moved ?? child?.folder, isDeep: true,
-                        isMoved: moved != nil || found.place.isMoved, batch: batchCount)
+                        isMoved: moved != nil || found.place.isMoved, batch: batchCount, relist: relisted.count)
                     if moved == nil, child != nil { replacing.append(place) } else { worklist.append(place) }
                 }
             case .file:
@@ -428,13 +450,9 @@ struct RootScan {
             if let known = try row(name, child) { listing.missing.append(known) }
         }
         for row in listing.missing { gone[row.id] = (row, path.appending(row.name)) }
-        if let id, let place = movedTo[id], place != path {
-            // It is in itself: what was found here was compared with what is not here.
-            worklist.removeSubrange(before...)
-            replacing.removeSubrange(beforeReplacing...)
-            listedAll.remove(path)
-            listedAt[id] = nil
-            replacing.append(ScanPlace(path: path, id: nil, isDeep: true, batch: batchCount))
+        guard listedAll.contains(path) else {
+            // The folder is in itself: it is to be listed once more, as what was found was compared with what is not here.
+            replacedFolders.removeAll { $0.path.parent == path }
             return
         }
         for entry in listing.sidecars { troubled.insert(engine.display(path.appending(entry.name), root)) }

@@ -133,15 +133,50 @@ import Testing
     }
 
     @Test(arguments: Look.all)
+    func `two folders that were put into a new one of the name of one of them keep what is theirs`(look: Look) throws {
+        let (village, alice, laptop) = try start(
+            ["2023/a.jpg": "a", "2024/x.jpg": "x", "2024/y.jpg": "y"], captioned: "2024/x.jpg", look)
+        let disk = alice.machine.library
+        try disk.move("2023", to: "tmp/2023")
+        try disk.move("2024", to: "tmp/2024")
+        try disk.move("tmp", to: "2023")
+        for suffix in ["", ".json"] { try disk.move("2023/2024/x.jpg\(suffix)", to: "2024/x.jpg\(suffix)") }
+        try finish(
+            village, alice, laptop, captioned: "2024/x.jpg", look,
+            ["2023/2023/a.jpg": "a", "2023/2024/y.jpg": "y", "2024/x.jpg": "x"])
+    }
+
+    @Test(arguments: Look.all)
+    func `what is in a folder of a new folder is not what was there in the former one`(look: Look) throws {
+        let (village, alice, laptop) = try start(
+            ["Archive/z.jpg": "z", "Trip/S/x.jpg": "x"], captioned: "Trip/S/x.jpg", look)
+        let disk = alice.machine.library
+        // A copy of the folder in its place, with another folder moved into it.
+        try disk.delete("Archive")
+        try disk.write("Archive/z.jpg", "z")
+        try disk.move("Trip", to: "Archive/Trip")
+        try disk.write("Trip/S/x.jpg", "new")
+        try finish(
+            village, alice, laptop, captioned: "Archive/Trip/S/x.jpg", look,
+            ["Archive/z.jpg": "z", "Archive/Trip/S/x.jpg": "x", "Trip/S/x.jpg": "new"])
+    }
+
+    /// Into another folder, or into the very one that has its place now.
+    @Test(arguments: Look.all, ["Archive/Summer", "Summer/2024/Summer"])
     func `a new folder in the place of a share that was moved is not the share, however much there is to be taken`(
-        look: Look
+        look: Look, place: String
     ) throws {
         let party = try Party(bob: "readWrite")
         let disk = party.alice.machine.library
         party.alice.tune = { $0.takeMax = look.takeMax }
         _ = disk.takeDirty()
-        try disk.move("Summer", to: "Archive/Summer")
-        try disk.write("Summer/private.jpg", "private")
+        try disk.move("Summer", to: "New/2024/Summer")
+        if place == "Archive/Summer" {
+            try disk.move("New/2024", to: "Archive")
+        } else {
+            try disk.move("New", to: "Summer")
+        }
+        for number in 0..<6 { try disk.write("Summer/private\(number).jpg", "private \(number)") }
         for number in 0..<6 { try disk.write("Zoo/\(number).jpg", "zoo \(number)") }
         party.village.world.clock.advance(milliseconds: 60_000)
         for round in 0..<40 {
@@ -155,7 +190,7 @@ import Testing
             }
             party.village.world.clock.advance(milliseconds: 700)
         }
-        #expect(party.alice.tree(.library)["Archive/Summer/a.jpg"] == "aaa")
-        #expect(party.alice.tree(.library)["Summer/private.jpg"] == "private")
+        #expect(party.alice.tree(.library)["\(place)/a.jpg"] == "aaa")
+        #expect(party.alice.tree(.library)["Summer/private3.jpg"] == "private 3")
     }
 }
