@@ -270,6 +270,7 @@ struct RootScan {
         let row = try parent.flatMap { try db.base(named: name, in: $0, root: root) }
         let known = row?.kind == .folder ? row : nil
         var id = known?.id
+        // What can't be looked at is listed next, and reported then.
         if let entry = try? files.entry(at: path), known.map({ !entry.stamp.isSameFile(as: $0.stamp) }) ?? true {
             id = try movedFolder(entry, db)?.id ?? id
         }
