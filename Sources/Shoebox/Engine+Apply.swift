@@ -100,10 +100,9 @@ extension Engine {
     /// one, and what they have of equal names would be renamed.
     private func hasDisplacedFolder(_ root: RootKind) throws -> Bool {
         let now = world.uptimeMilliseconds()
-        let wait = settings.foreignDeletionMilliseconds + 10 * settings.deletionMilliseconds
         for (id, since) in displacedFolders {
             let isDisplaced = try store.read { db in try db.base(id) }?.name.description.hasPrefix("displaced-") == true
-            if !isDisplaced || now >= since + wait { displacedFolders[id] = nil }
+            if !isDisplaced || now >= since + settings.displacedMilliseconds { displacedFolders[id] = nil }
         }
         return try store.read { db in try displacedFolders.keys.contains { try db.base($0)?.root == root } }
     }

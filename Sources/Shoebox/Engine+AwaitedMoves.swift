@@ -15,11 +15,15 @@ extension Engine {
     /// when it moved something; it is never less.
     func hasRead(asMuchAs mover: ReplicaID, of zone: ZoneID, _ db: Database) throws -> Bool {
         guard mover != replica else { return true }
+        let peers = try db.peers(of: zone)
         // After a start nothing is known of heads before the cloud folder is reached, nor of one that can't be read just now.
         guard let head = knownHeads[zone]?[mover] else {
-            return try headsRead[zone] != nil && db.peers(of: zone).first { $0.replica == mover }?.cursor == nil
+            guard headsRead[zone] != nil else { return false }
+            guard let peer = peers.first(where: { $0.replica == mover }), peer.cursor != nil else { return true }
+            // Once its device is retired there is nothing more to wait for.
+            return try zones[zone].map { try isGone(peer, in: $0, db) } ?? false
         }
-        let applied = Dictionary(uniqueKeysWithValues: try db.peers(of: zone).map { ($0.replica, $0.applied.sequence) })
+        let applied = Dictionary(uniqueKeysWithValues: peers.map { ($0.replica, $0.applied.sequence) })
         return head.vector.allSatisfy { peer, position in
             peer == replica || applied[peer] ?? 0 >= position.sequence
         }

@@ -44,18 +44,22 @@ extension Engine {
                 try carry(peer, after: shown, in: zone)
                 continue
             }
-            let wait = try isGone(peer, in: zone) ? unseenMilliseconds : settings.carryMilliseconds
+            let isGone = try store.read { db in try self.isGone(peer, in: zone, db) }
+            let wait = isGone ? unseenMilliseconds : settings.carryMilliseconds
             guard isAsked || now - since >= wait else { continue }
             try carry(peer, after: shown, in: zone)
         }
     }
 
     /// Whether a replica will not publish again: its device is retired, or its account takes no part any more.
-    private func isGone(_ peer: PeerRow, in zone: ZoneInfo) throws -> Bool {
+    func isGone(_ peer: PeerRow, in zone: ZoneInfo, _ db: Database) throws -> Bool {
         if zone.control.retired.values.contains(where: { $0[peer.replica] != nil }) { return true }
         guard let account = peer.account else { return false }
-        let device = try store.read { db in try db.devices() }[peer.replica]
-        if let device, directory.cached(account)?.devices[DeviceID(device)]?.isRetired == true { return true }
+        if let device = try db.devices()[peer.replica],
+            directory.cached(account)?.devices[DeviceID(device)]?.isRetired == true
+        {
+            return true
+        }
         return account != zone.control.owner && zone.control.participants[account]?.takesPart != true
     }
 

@@ -9,6 +9,8 @@ struct Collision {
     var name: FileName
     /// Since when.
     var uptime: UInt64
+    /// How long that may pass by itself, milliseconds.
+    var wait: UInt64
 }
 
 extension Engine {
@@ -58,11 +60,16 @@ extension Engine {
     func passingCollisions(in scope: ApplyScope) -> Set<RecordID> {
         let now = world.uptimeMilliseconds()
         for id in scope.layout.nodes.keys where scope.layout.derivedNames[id] == nil { colliding[id] = nil }
+        // Of two folders of one name, one may have been deleted for the other one: that is published later than the renaming.
+        let merged = Set(scope.layout.redirects.values)
         var passing: Set<RecordID> = []
         for (id, name) in scope.layout.derivedNames where !id.isZoneRoot && scope.base[id]?.name != name {
             let known = colliding[id].flatMap { $0.name == name ? $0 : nil }
-            let collision = known ?? Collision(name: name, uptime: now)
-            if now < collision.uptime + settings.collisionMilliseconds { passing.insert(id) }
+            let isMerged = scope.layout.nodes[id].map { merged.contains($0.parent) } ?? false
+            let collision = Collision(
+                name: name, uptime: known?.uptime ?? now,
+                wait: settings.collisionMilliseconds + (isMerged ? settings.displacedMilliseconds : 0))
+            if now < collision.uptime + collision.wait { passing.insert(id) }
             colliding[id] = collision
         }
         return passing
@@ -71,7 +78,7 @@ extension Engine {
     /// When something that passed for a moment has to be looked at again (uptime).
     func nextCollision() -> UInt64? {
         let now = world.uptimeMilliseconds()
-        return colliding.values.map { $0.uptime + settings.collisionMilliseconds }.filter { now < $0 }.min()
+        return colliding.values.map { $0.uptime + $0.wait }.filter { now < $0 }.min()
     }
 
     /// Writes the names that a layout gave to records whose own name was taken, where this account may write.

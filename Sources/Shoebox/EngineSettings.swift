@@ -22,6 +22,8 @@ public struct EngineSettings: Sendable {
     public var deletionMilliseconds: UInt64 = 1_000
     /// How long no more deletions must have come in somebody else's zone before they are taken.
     public var foreignDeletionMilliseconds: UInt64 = 30_000
+    /// How long it may take until it is known what became of a folder whose name another one has.
+    var displacedMilliseconds: UInt64 { foreignDeletionMilliseconds + 10 * deletionMilliseconds }
     /// How long what may be in a directory that can't be looked at keeps something from being judged.
     var blindMilliseconds: UInt64 { max(foreignDeletionMilliseconds, 30_000) }
     /// A scan that finds more of the known files gone than this, and more than `massDeletionPercent` of them, waits for

@@ -50,6 +50,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var travelPercent = 0
         /// Acts of a hundred that copy photos, or move two of the same bytes at once.
         public var equalPercent = 0
+        /// Acts of a hundred that put another folder in the place of one.
+        public var replacePercent = 0
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
@@ -145,6 +147,11 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         }
         if profile.equalPercent > 0, random.below(100) < profile.equalPercent {
             return equal(&random, first, second)
+        }
+        if profile.replacePercent > 0, random.below(100) < profile.replacePercent {
+            let deed = SimulationStep.InPlace.allCases[random.below(SimulationStep.InPlace.allCases.count)]
+            return .replaceFolder(
+                folder: first, deed, with: second, name: random.below(100), pick: random.below(1_000))
         }
         if profile.travelPercent > 0, random.below(100) < profile.travelPercent {
             return travel(&random, first, second)

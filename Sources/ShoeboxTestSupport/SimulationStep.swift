@@ -107,6 +107,20 @@ public enum SimulationStep: Hashable, Sendable {
         case copyTo(Root, file: Int, folder: Int, name: Int)
         /// Moves a photo, and another one with the same bytes if there is one, each to a folder, at once.
         case moveTwins(file: Int, folder: Int, and: Int)
+        /// Puts another folder in the place of one, and at once moves a photo.
+        case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)
+    }
+
+    /// What a user puts in the place of a folder.
+    public enum InPlace: Hashable, Sendable, CaseIterable {
+        /// A new folder with a photo of the former, which was renamed.
+        case new
+        /// Another folder; the former was renamed.
+        case other
+        /// Another folder; the former is deleted.
+        case otherOfDeleted
+        /// A new folder that has the former in it.
+        case newAround
     }
 
     /// What a user does to the folder in which a share of others shows.

@@ -77,6 +77,43 @@ extension SimulationUsers {
         }
     }
 
+    /// Puts another folder in the place of one, all between two looks.
+    func replaceFolder(
+        _ folder: Int, _ deed: SimulationStep.InPlace, with: Int, name: Int, pick: Int, _ disk: SimulatedDisk,
+        _ root: SimulationStep.Root
+    ) throws(FileError) {
+        let places = Places(disk, root)
+        guard let place = places.subfolder(folder), let last = place.last, let spare = FileName("aside-\(name % 3)")
+        else { return }
+        let former: RelativePath
+        switch deed {
+        case .new, .other:
+            guard let aside = places.child(of: with, Names.folder(name)), !aside.isAtOrBelow(place) else { return }
+            let other = places.only { !$0.isAtOrBelow(place) && !place.isAtOrBelow($0) }.subfolder(pick)
+            guard deed == .new || other != nil else { return }
+            try disk.move(place, to: aside, mode: .failIfExists)
+            former = aside
+            if deed == .other, let other { try disk.move(other, to: place, mode: .failIfExists) }
+        case .otherOfDeleted:
+            let others = places.only { !$0.isAtOrBelow(place) && !place.isAtOrBelow($0) }
+            guard let other = others.subfolder(with) else { return }
+            try disk.delete(place)
+            return try disk.move(other, to: place, mode: .failIfExists)
+        case .newAround:
+            let aside = place.parent.appending(spare)
+            try disk.move(place, to: aside, mode: .failIfExists)
+            former = place.appending(last)
+            try disk.move(aside, to: former, mode: .failIfExists)
+        }
+        guard let photo = Places(disk, root).only({ $0.isAtOrBelow(former) }).file(pick), let name = photo.last,
+            !isBeingWritten(photo, disk), try disk.stamp(place.appending(name).description) == nil
+        else { return }
+        if pick % 2 == 0, let sidecar = Names.sidecar(of: photo, on: disk), let name = sidecar.last {
+            try disk.move(sidecar, to: place.appending(name), mode: .failIfExists)
+        }
+        try disk.move(photo, to: place.appending(name), mode: .failIfExists)
+    }
+
     func handle(
         _ deed: SimulationStep.OnShareFolder, ofShareFolder pick: Int, _ name: Int, _ machine: SimulatedMachine
     ) throws(FileError) {

@@ -52,7 +52,8 @@ final class SimulationUsers: Sendable {
             if let from = pointed.subfolder(folder), let to = pointed.child(of: parent, Names.folder(name)) {
                 moved = (from, to)
             }
-        case .carryFolder(let folder, _, _): gone = pointed.subfolder(folder)
+        case .carryFolder(let folder, _, _), .replaceFolder(let folder, .otherOfDeleted, _, _, _):
+            gone = pointed.subfolder(folder)
         case .deleteShareFolder(let share): gone = pointed.shareFolder(share)
         case .shareFolder(let share, let deed, _) where deed == .carry || deed == .deleteOwner:
             gone = Places(machine.shared, .shared).shareFolder(share)
@@ -68,11 +69,16 @@ final class SimulationUsers: Sendable {
         let placesAfter = places(on: machine)
         let isDeletion =
             switch act {
-            case .delete, .deleteFolder, .deleteMany, .inMoved(_, _, _, .delete, _): true
+            case .delete, .deleteFolder, .deleteMany, .inMoved(_, _, _, .delete, _),
+                .replaceFolder(_, .otherOfDeleted, _, _, _):
+                true
             default: false
             }
         var isOfFolder = false
-        if case .deleteFolder = act { isOfFolder = true }
+        switch act {
+        case .deleteFolder, .replaceFolder(_, .otherOfDeleted, _, _, _): isOfFolder = true
+        default: break
+        }
         state.withLock { state in
             state.ledger.waive(before.subtracting(after), step: step)
             // What commands said of a photo goes nowhere with it, unless its sidecar does.
@@ -316,6 +322,8 @@ final class SimulationUsers: Sendable {
             try carryOut(inside, pick, in: target, machine, disk, root, step)
         case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder, .copyTo, .moveTwins:
             try travel(act, machine, root)
+        case .replaceFolder(let folder, let deed, let with, let name, let pick):
+            try replaceFolder(folder, deed, with: with, name: name, pick: pick, disk, root)
         case .shareFolder(let share, let deed, let name): try handle(deed, ofShareFolder: share, name, machine)
         case .tagFile(let pick, let deed): try handle(deed, ofTagFile: pick, machine, disk, step)
         }

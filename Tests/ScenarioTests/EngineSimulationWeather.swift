@@ -71,7 +71,7 @@ enum EngineWeather: String, CaseIterable {
         case .sharing: profile.commandPercent = 40
         case .watching:
             (profile.commandPercent, profile.midRoundPercent, profile.nestedPercent) = (15, 15, 50)
-            profile.overlapPercent = 40
+            (profile.overlapPercent, profile.replacePercent) = (40, 15)
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [
@@ -91,6 +91,7 @@ enum EngineWeather: String, CaseIterable {
         case .uneven:
             (profile.commandPercent, profile.faultPercent, profile.nestedPercent) = (20, 0, 40)
             (profile.travelPercent, profile.sharedPercent, profile.overlapPercent) = (20, 25, 20)
+            profile.replacePercent = 10
         case .absence:
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (0, 35, 30)
             (profile.sharedPercent, profile.removesNothing) = (45, true)

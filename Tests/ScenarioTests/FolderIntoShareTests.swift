@@ -183,6 +183,38 @@ import Testing
         expectKept(leaving, "p.jpg", [party.alice, laptop, phone])
     }
 
+    @Test func `what waits for a device whose word can never be read again goes on once that is retired`() throws {
+        var (party, laptop, photo) = try start("p.jpg")
+        let phone = try party.village.addDevice(of: party.alice, name: "phone")
+        try #require(try party.village.settle())
+        try phone.machine.library.delete("Trip/p.jpg")
+        try party.rounds(of: phone, 8)
+        try party.rounds(of: party.alice, 3)
+        func hide(_ replica: Replica) {
+            let id = replica.engine.replica
+            laptop.machine.faults.setRule { $0.path.contains("heads/\(id)") ? .fail(.inputOutput) : nil }
+        }
+        hide(phone)
+        try laptop.machine.library.write("Trip/late.jpg", "late")
+        try party.rounds(of: laptop, 3, reachesContainer: false)
+        try party.alice.machine.library.move("Trip", to: "Summer/Trip")
+        try party.rounds(of: party.alice, 3)
+        try party.rounds(of: laptop, 3)
+        // From now on the one who moved it can't be read any more.
+        hide(party.alice)
+        try laptop.restart()
+        for _ in 0..<4 {
+            try party.rounds(of: laptop, 3)
+            try party.rounds(of: party.bob, 2)
+            #expect(party.bob.tree(.shared)["alice/Summer/Trip/late.jpg"] == nil)
+        }
+        let retired = phone.request(.deviceRetire(name: "alice"))
+        try #require(retired.code == 0, "\(retired)")
+        for replica in [laptop, laptop, party.bob] { try party.rounds(of: replica, 8) }
+        #expect(party.bob.tree(.shared)["alice/Summer/Trip/late.jpg"] == "late")
+        #expect(try changes(of: photo, in: party.zone, party) == [])
+    }
+
     @Test func `a tag that was just taken off or given is so in the share, whatever another device saw first`() throws {
         for publications in 0..<5 {
             let (party, laptop, _) = try start("p.jpg")

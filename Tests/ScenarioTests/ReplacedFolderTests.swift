@@ -99,6 +99,37 @@ import Testing
             village, alice, laptop, captioned: "Y/x.jpg", look, ["Y/x.jpg": "x", "Y/y1.jpg": "other"])
     }
 
+    /// What is deleted in somebody else's share is told later than what is renamed. What both folders have of a name is not
+    /// given another one meanwhile: it would keep that for good.
+    @Test(arguments: Look.all)
+    func `a folder of a share that takes the name of a deleted one brings its photos with their names`(look: Look)
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let share = "alice/Summer"
+        let disk = party.bob.machine.shared
+        party.bob.tune = { $0.takeMax = look.takeMax }
+        for replica in [party.alice, party.bob, party.carol] {
+            replica.engine.settings.collisionMilliseconds = 5_000
+        }
+        for (path, text) in ["Y/1.jpg": "y1", "Y/2.jpg": "y2", "X/1.jpg": "x1", "X/2.jpg": "x2"] {
+            try disk.write("\(share)/\(path)", text)
+        }
+        try #require(try party.village.settle())
+        _ = disk.takeDirty()
+        try disk.delete("\(share)/Y")
+        try disk.move("\(share)/X", to: "\(share)/Y")
+        for round in 0..<120 {
+            try party.bob.round(look.isWhole && round == 0 ? .all : .directories([.shared: disk.takeDirty()]))
+            for replica in [party.alice, party.carol] { try replica.round() }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        let wanted = ["Y/1.jpg": "x1", "Y/2.jpg": "x2", "a.jpg": "aaa", "deep/b.jpg": "bbb"]
+        party.expectShown(wanted)
+        #expect(treeDifference(party.bob.files(.shared), party.carol.files(.shared)) == [])
+        #expect(try party.bob.round(.all).taken == 0)
+    }
+
     enum Inside: CaseIterable { case others, sameBytes, movedBack, subfolder }
 
     @Test(arguments: Inside.allCases, Look.all)
