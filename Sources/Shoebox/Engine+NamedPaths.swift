@@ -78,6 +78,60 @@ extension Engine {
         return true
     }
 
+    /// Takes what lies at some paths in as it is now, before others are shown it: what was written over, or taken out of a sidecar,
+    /// a moment ago is not for them.
+    ///
+    /// - Throws: where that can't be done yet.
+    func takeAsItIs(_ references: [PathReference]) throws {
+        let changed = try changedFiles(at: references)
+        guard !changed.isEmpty else { return }
+        for (root, paths) in Dictionary(grouping: changed, by: \.root) {
+            _ = try scan(root, directories: Set(paths.map(\.path.parent)), author: "scan")
+        }
+        guard let left = try changedFiles(at: references).min(by: { $0.path < $1.path }) else { return }
+        let shown = display(left.path, left.root)
+        throw RequestError(
+            ExitCode.busy, "'\(shown)' has changed, and was not taken yet: others would be shown what it was before.",
+            openProblems.contains("unreadable||\(shown)")
+                ? "It cannot be read: make it readable, or move it elsewhere first." : "Try again in a moment.")
+    }
+
+    /// The known photos and sidecars at some paths, or below, that are not as they were last seen. Of what can't be told for good,
+    /// as it was cut to nothing or is no sidecar any more, what it was before is what it says.
+    private func changedFiles(at references: [PathReference]) throws -> [WatchedPath] {
+        try store.read { db in
+            try references.flatMap { reference -> [WatchedPath] in
+                guard let path = reference.path,
+                    let id = try db.base(at: path, root: reference.root, top: top(reference.root)),
+                    let row = try db.base(id)
+                else { return [] }
+                return try changedFiles(of: row, at: path, db)
+            }
+        }.filter { place in
+            let shown = display(place.path, place.root)
+            return !["emptied", "sidecarBroken", "sidecarNewer"].contains { openProblems.contains("\($0)||\(shown)") }
+        }
+    }
+
+    private func changedFiles(of row: BaseRow, at path: RelativePath, _ db: Database) throws -> [WatchedPath] {
+        func isChanged(_ path: RelativePath, _ stamp: FileStamp) -> Bool {
+            guard let entry = try? files(row.root).entry(at: path), entry.kind == .file else { return false }
+            return !entry.stamp.isUnchanged(from: stamp)
+        }
+        if row.kind == .folder {
+            return try db.baseChildren(of: row.id, root: row.root).filter { !$0.isParked }.flatMap {
+                try changedFiles(of: $0, at: path.appending($0.name), db)
+            }
+        }
+        var result: [WatchedPath] = []
+        if isChanged(path, row.stamp) { result.append(.init(root: row.root, path: path)) }
+        if let sidecar = try db.sidecar(row.id) {
+            let place = path.parent.appending(sidecar.name)
+            if isChanged(place, sidecar.stamp) { result.append(.init(root: row.root, path: place)) }
+        }
+        return result
+    }
+
     /// Whether this is known under another name, or in another folder: what it left behind there has to be looked at, too.
     private func isMoved(_ entry: DirectoryEntry?, _ root: RootKind, _ db: Database) throws -> Bool {
         guard let entry else { return false }

@@ -153,9 +153,12 @@ extension Engine {
 
     /// What was shown of a record with bytes that it had once, as far as that is known; nil if it never had them.
     func formerlyShown(_ hash: Digest32, of id: RecordID, _ db: Database) throws -> VersionVector? {
-        try db.changes(of: id.name, in: id.zone).first { $0.content?.contentHash == hash }.map {
-            $0.context.union(VersionVector([$0.identity]))
+        // What it had before it went into a share is known where it was then.
+        for record in try namesInZones(of: id, db) {
+            let change = try db.changes(of: record.name, in: record.zone).first { $0.content?.contentHash == hash }
+            if let change { return change.context.union(VersionVector([change.identity])) }
         }
+        return nil
     }
 
     func contentHash(_ path: RelativePath, _ root: RootKind) -> (hash: Digest32, stamp: FileStamp)? {

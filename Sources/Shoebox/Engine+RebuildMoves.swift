@@ -63,8 +63,9 @@ private struct MovedSearch {
                 try isMissing(path)
             else { continue }
             missing[hash, default: []].append(id)
-            let former = try engine.store.read { db in try db.changes(of: id.name, in: id.zone) }
-                .compactMap { $0.content?.contentHash }
+            let former = try engine.store.read { db in
+                try engine.namesInZones(of: id, db).flatMap { try db.changes(of: $0.name, in: $0.zone) }
+            }.compactMap { $0.content?.contentHash }
             for hash in Set(former).subtracting([hash]) { missingFormer[hash, default: []].append(id) }
         }
         return !missing.isEmpty

@@ -52,15 +52,20 @@ extension Engine {
                 let entry = try compared(path, root), entry.kind == .file,
                 !entry.stamp.isUnchanged(from: row.stamp), let found = contentHash(path, root)
             else { continue }
-            guard try store.read({ db in try formerlyShown(found.hash, of: row.id, db) }) != nil else {
+            guard let vector = try store.read({ db in try formerlyShown(found.hash, of: row.id, db) }) else {
                 unknown.append(UnknownFile(row: row, path: path, hash: found.hash, stamp: found.stamp))
                 continue
             }
             var seen = row
             seen.stamp = found.stamp
             seen.contentHash = found.hash
+            (seen.vector, seen.twins) = (vector, [])
             let shown = seen
-            try store.write { db in try db.setBase(shown) }
+            try store.write { db in
+                try db.setBase(shown)
+                // It gives way to what the record says by now.
+                try db.markDirty(shown.id)
+            }
         }
         return unknown
     }
@@ -129,6 +134,7 @@ extension Engine {
                         root: file.row.root, id: id, parent: file.row.parent, name: name, kind: .file,
                         stamp: file.stamp, contentHash: file.hash,
                         vector: try formerlyShown(file.hash, of: id, db) ?? [:]))
+                for known in [file.row.id, id] { try db.markDirty(known) }
             }
             isAny = true
         }

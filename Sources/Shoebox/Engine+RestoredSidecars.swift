@@ -36,16 +36,23 @@ extension Engine {
     /// what that was written from, and nobody's edit.
     func wasSaid(_ edit: SidecarEdit, of id: RecordID, _ db: Database) throws -> Bool {
         switch edit {
-        case .setCaption(let text): try wasSet(.caption, to: .text(text), of: id, db)
-        case .setCustom(let key, let json): try wasSet(.custom(key), to: .text(json), of: id, db)
+        case .setCaption(let text):
+            try namesInZones(of: id, db).contains { try wasSet(.caption, to: .text(text), of: $0, db) }
+        case .setCustom(let key, let json):
+            try namesInZones(of: id, db).contains { try wasSet(.custom(key), to: .text(json), of: $0, db) }
         case .setRating(let value):
-            try wasSet(
-                .value, to: .integer(Int64(value)),
-                of: .init(zone: id.zone, name: Derivation.rating(photo: id.name, account: account)), db)
+            try namesInZones(of: id, db).contains { photo in
+                let rating = RecordID(zone: photo.zone, name: Derivation.rating(photo: id.name, account: account))
+                return try wasSet(.value, to: .integer(Int64(value)), of: rating, db)
+            }
         case .addTag(let title):
-            try db.formerTags(of: id).contains { tag in
-                let titles = try db.changes(of: tag, in: id.zone).compactMap { Self.fields(of: $0)[.title]?.text }
-                return titles.contains { normalizedTagName($0) == normalizedTagName(title) }
+            try namesInZones(of: id, db).contains { photo in
+                try db.formerTags(of: photo).contains { tag in
+                    let titles = try db.changes(of: tag, in: photo.zone).compactMap {
+                        Self.fields(of: $0)[.title]?.text
+                    }
+                    return titles.contains { normalizedTagName($0) == normalizedTagName(title) }
+                }
             }
         case .clearCaption, .clearRating, .clearCustom, .removeTag: false
         }

@@ -43,6 +43,7 @@ extension Engine {
                 "Add to an existing one with 'shoebox share add', or raise limits.zonesMax in the configuration.")
         }
         for path in paths { _ = try record(at: path) }
+        try takeAsItIs(paths)
         let rows = try store.read { db in try paths.map { try shownRow($0, db) } }
         for row in rows where row.id.zone != privateZone {
             let other = zones[row.id.zone]?.control.title ?? "another share"
@@ -183,6 +184,7 @@ extension Engine {
         guard zone.row.state == .active else { throw endedError(zone) }
         try refuseIfShownElsewhere(zone)
         for path in paths { _ = try record(at: path) }
+        try takeAsItIs(paths)
         let gone = try gone(from: store.read { db in try paths.map { try shownRow($0, db) } })
         var already: [String] = []
         try store.write { db in

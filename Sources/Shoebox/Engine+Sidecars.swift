@@ -210,7 +210,7 @@ extension Engine {
             remedy: "Ask the owner for 'readWrite' to change what the others see of these photos.")
     }
 
-    private func take(
+    func take(
         _ document: SidecarDocument, entry: DirectoryEntry, of row: BaseRow, path: String, author: String
     ) throws -> Int {
         let id = row.id

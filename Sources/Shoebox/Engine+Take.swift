@@ -42,8 +42,7 @@ extension Engine {
                 returning.append(zone)
             }
             taker.gone = gone
-            try taker.remember(changes)
-            for change in changes { try taker.take(change) }
+            for change in try taker.prepare(changes) { try taker.take(change) }
             try taker.showDisplaced()
             try taker.writer.finish()
             try note(db)

@@ -28,7 +28,10 @@ public final class Engine {
     var zones: [ZoneID: ZoneInfo] = [:]
     /// Files that were seen changing: not taken before they have been left alone.
     var unsettled: [WatchedPath: Unsettled] = [:]
-    /// Files that could not be judged where they are, with where: somebody is writing them, or they can't be read.
+    /// Folders on their way into a share that wait for a photo in them, since when (uptime).
+    var heldCrossings: [WatchedPath: UInt64] = [:]
+    /// Files, and folders that wait for files, that could not be judged where they are, with where: somebody is writing them, or
+    /// they can't be read.
     var withheld: [FileIdentity: Withheld] = [:]
     /// Shares that are over and wait for what is just being written in their folders, since when (uptime).
     var endings: [ZoneID: UInt64] = [:]

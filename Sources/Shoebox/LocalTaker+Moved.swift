@@ -135,10 +135,11 @@ extension LocalTaker {
                 "Copy it instead of moving it.", zone: row.id.zone)
             return
         }
+        let leaving = leaving(folderAt: path)
         try engine.moveTree(
-            row, to: parent, name: name, isEdit: true, leaving: LeftBehind(ids: gone, place: oldParent),
+            row, to: parent, name: name, isEdit: true, leaving: LeftBehind(ids: leaving, place: oldParent),
             placements: placements, writer: &writer)
-        if !gone.isEmpty { aftermath.hasOrphans = true }
+        if !leaving.isEmpty { aftermath.hasOrphans = true }
         let title = engine.zones[parent.zone]?.control.title ?? ""
         if engine.zones[parent.zone]?.row.kind == .share {
             aftermath.log.append("'\(engine.display(path, root))' is shared in '\(title)' now")

@@ -38,6 +38,10 @@ struct LocalTaker {
     var leaving: Set<ZoneID> = []
     /// What was not found where it was.
     var gone: Set<RecordID> = []
+    /// What these changes take out of the folder that it is in, with where it goes; nil for what is deleted.
+    private var leavingFolders: [RecordID: RelativePath?] = [:]
+    /// What these changes take to another zone.
+    private var crossing: Set<RecordID> = []
     /// Folders of the base that something came into.
     private var entered: Set<RecordID> = []
     /// What folders showed before this transaction.
@@ -62,6 +66,46 @@ struct LocalTaker {
             case .create: continue
             }
         }
+    }
+
+    /// Takes what has to be known before anything is moved: what is saved and goes to another zone in one look is saved first. What
+    /// was there before is not for the people of that zone.
+    ///
+    /// - Returns: the changes that are left.
+    mutating func prepare(_ changes: [LocalChange]) throws -> [LocalChange] {
+        try remember(changes)
+        crossing = Set(zoneCrossings(changes).keys)
+        return try changes.filter { change in
+            switch change {
+            case .place(let id, _, _, let path, _): leavingFolders[id] = .some(path)
+            case .delete(let id): leavingFolders[id] = .some(nil)
+            case .edit(let id, _, _):
+                guard try isCrossing(id) else { return true }
+                try take(change)
+                former[id] = try db.base(id)
+                return false
+            case .restamp, .create: break
+            }
+            return true
+        }
+    }
+
+    /// Whether a record, or a folder that it is in, goes to another zone.
+    private func isCrossing(_ id: RecordID) throws -> Bool {
+        guard !crossing.isEmpty else { return false }
+        var next: RecordID? = id
+        var seen: Set<RecordID> = []
+        while let id = next, seen.insert(id).inserted {
+            if crossing.contains(id) { return true }
+            next = try db.base(id)?.parent
+        }
+        return false
+    }
+
+    /// What of a folder does not go along to where it is now: what is gone from it, and what these changes take elsewhere.
+    func leaving(folderAt path: RelativePath) -> Set<RecordID> {
+        gone.union(
+            leavingFolders.filter { _, place in place.map { !$0.isAtOrBelow(path) } ?? true }.keys)
     }
 
     /// What the base says of a record, or said before this transaction.

@@ -334,6 +334,47 @@ extension RootScan {
         }
     }
 
+    /// Leaves folders out of the plan that go into a share while a photo in them has changed, and can't be judged yet: the people of
+    /// the share would be told what it was before. They don't wait for ever.
+    ///
+    /// - Returns: photos that do not go along then.
+    private mutating func holdCrossings(
+        _ changes: [LocalChange], in batch: inout ScanBatch, outcome: inout ScanOutcome
+    ) throws -> Set<RecordID> {
+        var left: Set<RecordID> = []
+        var waiting: [Engine.WatchedPath: UInt64] = [:]
+        for item in try engine.unjudgedCrossings(changes) {
+            let place = Engine.WatchedPath(root: root, path: item.folder)
+            let since = engine.heldCrossings[place] ?? now
+            waiting[place] = since
+            guard now < since + engine.settings.foreignDeletionMilliseconds else {
+                if item.stamp?.isSameFile(as: item.photo.stamp) == true { left.insert(item.photo.id) }
+                continue
+            }
+            batch.heldFolders.insert(item.folder)
+            for path in [item.place.parent, item.folder.parent] {
+                lookAgain(at: path, after: engine.settings.settleMilliseconds, outcome: &outcome)
+            }
+        }
+        for crossing in zoneCrossings(changes).values {
+            let place = Engine.WatchedPath(root: root, path: crossing.path)
+            engine.heldCrossings[place] = waiting[place]
+            if let stamp = batch.local[crossing.path]?.stamp { engine.withheld[stamp.identity] = nil }
+        }
+        for folder in batch.heldFolders {
+            let below = batch.local.values.filter { $0.path.isAtOrBelow(folder) }.sorted { $0.path > $1.path }
+            // What came into it from elsewhere is not gone from there.
+            for entry in below {
+                hold(entry.path, in: &batch)
+                guard entry.stamp.birthNanoseconds != 0 else { continue }
+                engine.withheld[entry.stamp.identity] = .init(
+                    place: .init(root: root, path: entry.path), mayPass: true)
+            }
+            for (id, entry) in batch.base where entry.path.isAtOrBelow(folder) { batch.base[id] = nil }
+        }
+        return left
+    }
+
     /// A folder whose place another known folder has now is missing, like any other: it may yet turn up, and all in it goes with
     /// it. So it is not deleted at once, and has a name of its own in the base until it is known what became of it.
     private mutating func displaceReplaced(
@@ -378,16 +419,24 @@ extension RootScan {
         }
         dropCarried()
         let departed = try departed(batch)
-        var plan = planLocal(
-            base: batch.base.values.sorted { $0.id < $1.id }, local: batch.local.values.sorted { $0.path < $1.path },
-            listed: batch.listed, roots: [engine.top(root): .root], departed: departed, sidecars: batch.sidecars)
+        func makePlan(_ batch: ScanBatch) -> LocalPlan {
+            planLocal(
+                base: batch.base.values.sorted { $0.id < $1.id },
+                local: batch.local.values.sorted { $0.path < $1.path },
+                listed: batch.listed, roots: [engine.top(root): .root], departed: departed, sidecars: batch.sidecars)
+        }
+        var batch = batch
+        var plan = makePlan(batch)
+        let left = try holdCrossings(plan.changes, in: &batch, outcome: &outcome)
+        if !batch.heldFolders.isEmpty { plan = makePlan(batch) }
         plan.changes.removeAll { change in
             guard case .delete(let id) = change else { return false }
             return batch.origins.contains(id) && !departed.contains(id)
         }
         try displaceReplaced(&plan, batch, outcome: &outcome)
         for path in plan.unplaced { lookAgainAtUnplaced(path, outcome: &outcome) }
-        let taken = try engine.take(plan.changes, root: root, author: author, gone: Set(gone.keys), noting: note)
+        outcome.changes += try engine.readCrossingSidecars(plan.changes, root: root, author: author)
+        let taken = try engine.take(plan.changes, root: root, author: author, gone: left.union(gone.keys), noting: note)
         outcome.changes += taken.count
         for case .place(let id, _, _, _, _) in plan.changes where !taken.unplaced.contains(id) {
             placed.insert(id)

@@ -46,16 +46,22 @@ extension RootScan {
         let offered =
             root == .shared
             ? try engine.offerLeaveOfReplaced(missing: Set(moved.keys), isWhole: isRecursive && !hasUnseen) : []
+        let blindUntil = engine.unseen.filter { $0.key.root == root }.values.map {
+            $0 + engine.settings.blindMilliseconds
+        }
+        .filter { now < $0 }.max()
         for (id, item) in moved {
             // Once a share may be left, nothing that is missing of it is a deletion.
             guard !offered.contains(id.zone), id.isZoneRoot || engine.zones[id.zone]?.row.state != .leaveOffered else {
                 continue
             }
             let isForeign = engine.zones[id.zone]?.row.isMine == false
-            let due =
+            var due =
                 isForeign
                 ? (newest[id.zone] ?? now) + engine.settings.foreignDeletionMilliseconds
                 : engine.ownDeletionDue(since: engine.missing[id] ?? now, newest: newest[id.zone] ?? now)
+            // As long as a directory can't be looked at, it may be there.
+            due = max(due, blindUntil ?? due)
             if now < due {
                 outcome.again(at: due)
                 engine.later[.init(root: root, path: item.path.parent)] = due
@@ -106,7 +112,7 @@ extension RootScan {
             } catch { if error.isAbsence { engine.withheld[identity] = nil } }
             try engine.store.read { [root] db in
                 for row in try db.base(inode: identity.inode, root: root)
-                where row.kind == .file && row.stamp.identity == identity {
+                where row.stamp.identity == identity {
                     var next: BaseRow? = row
                     var seen: Set<RecordID> = []
                     while let row = next, seen.insert(row.id).inserted {

@@ -96,9 +96,17 @@ extension RootScan {
             guard let there = batch.local[entry.path], !there.stamp.isSameFile(as: entry.stamp),
                 !present.contains(entry.stamp.identity)
             else { continue }
-            hold(entry.path, in: &batch)
+            holdInPlace(entry.path, in: &batch)
             lookAgain(at: entry.path.parent, after: engine.settings.settleMilliseconds, outcome: &outcome)
         }
+    }
+
+    /// Leaves a file that was judged out of the plan for the sake of others: it is not gone from where it was before it came here.
+    private mutating func holdInPlace(_ path: RelativePath, in batch: inout ScanBatch) {
+        if let stamp = batch.local[path]?.stamp, stamp.birthNanoseconds != 0 {
+            engine.withheld[stamp.identity] = .init(place: .init(root: root, path: path), mayPass: true)
+        }
+        hold(path, in: &batch)
     }
 
     /// What equal bytes in a share say of a file outside of it.
@@ -223,7 +231,7 @@ extension RootScan {
                 guard now < since + engine.settings.foreignDeletionMilliseconds else { continue }
                 engine.displaced[key] = since
                 held.insert(path)
-                hold(path, in: &batch)
+                holdInPlace(path, in: &batch)
                 // Less and less often: each look reads what may be a large file.
                 let pause = max(now - since, engine.settings.settleMilliseconds, engine.settings.deletionMilliseconds)
                 outcome.again(at: now + pause)

@@ -41,6 +41,8 @@ struct ScanBatch {
     var known: [RelativePath: RecordID] = [:]
     /// Paths that are left out, as what stands there can't be judged yet.
     var held: Set<RelativePath> = []
+    /// Folders that are left out with all that is in them.
+    var heldFolders: Set<RelativePath> = []
     /// Whether there is any sidecar that could be beside something else.
     var hasSidecars = false
     /// By file: the records, of both watched folders, whose very sidecar lies beside it, and not where it was any more.

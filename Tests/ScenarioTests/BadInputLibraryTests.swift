@@ -412,4 +412,25 @@ import Testing
         party.expectShown()
         #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
+
+    @Test func `a photo that was moved to a folder that can't be listed for a while is not deleted`() throws {
+        let (village, alice, laptop) = try Village.twoDevices(["a.jpg": "a", "Album/b.jpg": "b"])
+        #expect(alice.request(.caption(path: alice.path("a.jpg"), text: "mine")).code == 0)
+        try #require(try village.settle())
+        alice.machine.faults.setRule { operation in
+            operation.name == "list" && operation.path == "Album" ? .fail(.inputOutput) : nil
+        }
+        for suffix in ["", ".json"] { try alice.machine.library.move("a.jpg\(suffix)", to: "Album/a.jpg\(suffix)") }
+        for _ in 0..<12 {
+            try village.pass(1)
+            #expect(laptop.tree(.library)["a.jpg"] == "a")
+        }
+        alice.machine.faults.setRule(nil)
+        try #require(try village.settle())
+        for replica in [alice, laptop] {
+            #expect(replica.tree(.library) == ["Album/a.jpg": "a", "Album/b.jpg": "b"])
+            #expect(replica.sidecar("Album/a.jpg", .library)?.fields.caption == "mine")
+            #expect(replica.machine.library.tree().keys.filter { $0.hasPrefix(".shoebox/trash") }.isEmpty)
+        }
+    }
 }

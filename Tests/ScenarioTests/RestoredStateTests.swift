@@ -366,4 +366,24 @@ import Testing
             #expect(codes.isSubset(of: ["forked", "rolledBack", "cutShort"]), "\(replica.label): \(replica.problems)")
         }
     }
+
+    @Test
+    func
+        `a photo that its user had put back to what it was, of which a restored state knows nothing, is as all show it`()
+        throws
+    {
+        let (village, alice, laptop) = try Village.twoDevices(["a.jpg": "first", "b.jpg": "b"])
+        try alice.machine.library.write("a.jpg", "second")
+        try #require(try village.settle())
+        let backup = (store: try alice.store.backup(), identity: alice.identity)
+        try laptop.machine.library.write("b.jpg", "b since")
+        try #require(try village.settle())
+        // Its user's last act before the machine died, which nobody took.
+        try alice.machine.library.write("a.jpg", "first", saving: .replacing)
+        try alice.restart(store: backup.store, identity: backup.identity)
+        try #require(try village.settle())
+        for replica in [alice, laptop] {
+            #expect(replica.tree(.library) == ["a.jpg": "second", "b.jpg": "b since"], "\(replica.machine.name)")
+        }
+    }
 }

@@ -25,7 +25,8 @@ public struct RequestClient {
         while true {
             let reply = try submitOnce(request, deadline: start + timeoutMilliseconds)
             // What was dropped a moment ago is taken a moment later: no reason to make a person try again.
-            guard reply.code == ExitCode.notFound, LiveWorld.uptimeMilliseconds() - start < Self.settleMilliseconds,
+            guard reply.code == ExitCode.notFound || reply.code == ExitCode.busy,
+                LiveWorld.uptimeMilliseconds() - start < Self.settleMilliseconds,
                 areThere(request.paths)
             else { return reply }
             _ = poll(nil, 0, 50)

@@ -1,0 +1,121 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// What goes from one zone to another in one look with what was done to it. What a person wrote over, or took out of a sidecar, and
+// then moved into a share is not for the people of that share: it is taken before the photo goes there.
+
+/// A photo in a folder that goes into a share, which has changed without its being known yet to what.
+struct UnjudgedCrossing {
+    /// Where the folder is now.
+    var folder: RelativePath
+    /// What was last seen of the photo.
+    var photo: BaseRow
+    /// Where the photo is now.
+    var place: RelativePath
+    /// What is there; nil if that can't be looked at.
+    var stamp: FileStamp?
+}
+
+extension Engine {
+    /// Takes what was changed in the sidecars that go to another zone along with their photos; returns how many changes that were.
+    func readCrossingSidecars(_ changes: [LocalChange], root: RootKind, author: String) throws -> Int {
+        let crossings = zoneCrossings(changes)
+        guard !crossings.isEmpty, try store.read({ db in try db.hasSidecars() }) else { return 0 }
+        var count = 0
+        for (id, crossing) in crossings.sorted(by: { $0.key < $1.key }) where zones[id.zone]?.row.isMine == true {
+            let photos = try store.read { db in
+                try photosGoing(with: id, to: crossing.path, besides: placedElsewhere(changes), db).compactMap {
+                    row, place in try db.sidecar(row.id).map { (row, place, $0) }
+                }
+            }
+            for (row, place, sidecar) in photos {
+                count += try readCrossing(sidecar, of: row, at: place, author: author)
+            }
+        }
+        return count
+    }
+
+    /// The photos that lie in folders which go into a share, and have changed without its being known yet to what.
+    func unjudgedCrossings(_ changes: [LocalChange]) throws -> [UnjudgedCrossing] {
+        let crossings = zoneCrossings(changes).filter { zones[$0.value.zone]?.row.kind == .share }
+        guard !crossings.isEmpty else { return [] }
+        let edited = Set(
+            changes.compactMap { change -> RecordID? in
+                if case .edit(let id, _, _) = change { id } else { nil }
+            })
+        var result: [UnjudgedCrossing] = []
+        try store.read { db in
+            for (id, crossing) in crossings.sorted(by: { $0.key < $1.key }) where try db.base(id)?.kind == .folder {
+                let photos = try photosGoing(with: id, to: crossing.path, besides: placedElsewhere(changes), db)
+                for (row, place) in photos where !edited.contains(row.id) {
+                    var item = UnjudgedCrossing(folder: crossing.path, photo: row, place: place)
+                    do {
+                        // What is not there is gone, or is no photo any more.
+                        guard let found = try files(row.root).entry(at: place), found.kind == .file,
+                            !found.stamp.isUnchanged(from: row.stamp)
+                        else { continue }
+                        item.stamp = found.stamp
+                    } catch let error as FileError { if error.isAbsence { continue } }
+                    result.append(item)
+                }
+            }
+        }
+        return result
+    }
+
+    private func placedElsewhere(_ changes: [LocalChange]) -> Set<RecordID> {
+        Set(
+            changes.compactMap { change in
+                switch change {
+                case .place(let id, _, _, _, _), .delete(let id): id
+                case .restamp, .edit, .create: nil
+                }
+            })
+    }
+
+    private func readCrossing(
+        _ sidecar: SidecarRow, of row: BaseRow, at place: RelativePath, author: String
+    ) throws -> Int {
+        guard let name = place.last else { return 0 }
+        for candidate in SidecarName.candidates(for: name) {
+            let path = place.parent.appending(candidate)
+            // What can't be read now is read where it is then.
+            guard let entry = try? files(row.root).entry(at: path), entry.kind == .file,
+                !entry.stamp.isUnchanged(from: sidecar.stamp),
+                let bytes = try? files(row.root).readAll(path, maxBytes: SidecarDocument.bytesMax),
+                case .document(let document) = SidecarDocument.read(bytes), document.record == row.id.name,
+                try isUnderstood(document, of: row.id)
+            else { continue }
+            let count = try take(document, entry: entry, of: row, path: display(path, row.root), author: author)
+            // It is shown already, and goes along like what was there before.
+            try store.write { db in
+                guard var shown = try db.base(row.id), let last = try db.state(of: row.id)?.vector[replica] else {
+                    return
+                }
+                shown.vector.formUnion([replica: last])
+                try db.setBase(shown)
+            }
+            return count
+        }
+        return 0
+    }
+
+    /// The photos that go to a path, or lie in a folder that does, with where they are then.
+    private func photosGoing(
+        with id: RecordID, to path: RelativePath, besides elsewhere: Set<RecordID>, _ db: Database
+    ) throws -> [(BaseRow, RelativePath)] {
+        guard let row = try db.base(id) else { return [] }
+        guard row.kind == .folder else { return [(row, path)] }
+        return try db.baseChildren(of: id, root: row.root).flatMap { child in
+            guard !elsewhere.contains(child.id), child.id.zone == id.zone, !child.id.isZoneRoot, !child.isParked else {
+                return [(BaseRow, RelativePath)]()
+            }
+            return try photosGoing(with: child.id, to: path.appending(child.name), besides: elsewhere, db)
+        }
+    }
+}
