@@ -156,6 +156,7 @@ extension Engine {
                 {
                     outcome = .failed(error)
                 }
+                try lookIfOther(outcome, of: operation, root: root)
                 try note(operation, outcome)
             }
         }
@@ -191,14 +192,25 @@ extension Engine {
         return failed
     }
 
-    /// Says so if a folder, or a link, stands where a file is to be moved from, or the other way: that is another thing, which its user,
-    /// or somebody else, put there. The scan finds out what became of the one that is known.
+    /// Says so if another folder, or a link, stands where something is to be moved from, or a folder where a file is: that is another
+    /// thing, which its user, or somebody else, put there. The scan finds out what became of the one that is known.
     private func becameOther(_ operation: FileOperation, root: RootKind) throws -> ApplyOutcome? {
         guard let (id, path) = operation.source, let row = try store.read({ db in try db.base(id) }),
-            let entry = try present(path, root), entry.kind != (row.kind == .folder ? .directory : .file)
+            let entry = try present(path, root)
         else { return nil }
+        let isOfKind = entry.kind == (row.kind == .folder ? .directory : .file)
+        guard !isOfKind || row.isOtherFolder(than: entry.stamp) else { return nil }
         lookAtObstacle(in: .init(root: root, path: path.parent))
         return .stale("'\(path)' is another thing by now")
+    }
+
+    /// Has the folders looked at between which another folder was moved than was meant: it took the place of that in between.
+    private func lookIfOther(_ outcome: ApplyOutcome, of operation: FileOperation, root: RootKind) throws {
+        guard case .done(let stamp?) = outcome, case .move(let id, let from, let to) = operation,
+            let row = try store.read({ db in try db.base(id) }), row.isOtherFolder(than: stamp)
+        else { return }
+        log("'\(from)' was another folder than the one that was to be moved to '\(to)'")
+        for path in [from.parent, to.parent] { lookAtObstacle(in: .init(root: root, path: path)) }
     }
 
     /// Whether the directory at a path is another folder's, which is to go elsewhere and could not: of two folders in one
@@ -374,10 +386,16 @@ extension Engine {
 
 extension BaseRow {
     /// Takes the stamp that a file or directory has after it was renamed. What its user wrote into a file meanwhile was not
-    /// looked at yet: the next scan must see that it changed.
+    /// looked at yet, nor another folder that had its place: the next scan must see that.
     mutating func noteMoved(_ moved: FileStamp) {
-        guard kind == .folder || moved.isUnchanged(from: stamp) else { return }
+        guard kind == .folder ? !isOtherFolder(than: moved) : moved.isUnchanged(from: stamp) else { return }
         stamp = moved
+    }
+
+    /// Whether a directory is another one than this folder was seen to be, as far as the file system tells.
+    func isOtherFolder(than present: FileStamp) -> Bool {
+        kind == .folder && stamp.birthNanoseconds != 0 && present.birthNanoseconds != 0
+            && !present.isSameFile(as: stamp)
     }
 }
 

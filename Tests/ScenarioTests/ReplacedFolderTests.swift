@@ -224,4 +224,52 @@ import Testing
         #expect(party.alice.tree(.library)["\(place)/a.jpg"] == "aaa")
         #expect(party.alice.tree(.library)["Summer/private3.jpg"] == "private 3")
     }
+
+    private final class Once: @unchecked Sendable {
+        var isDone = false
+    }
+
+    /// Whatever the device is just doing: with the renaming that it carries out, the folder that has the name by then is moved.
+    @Test(arguments: 0..<8)
+    func `folders that swap names while another device's renaming of one arrives are all known at once`(part: Int)
+        throws
+    {
+        for share in [false, true] {
+            for calls in stride(from: part, to: 40, by: 8) {
+                let (village, alice, laptop) = try Village.twoDevices([
+                    "Priv/X/v.jpg": "v", "Lake/S/q.jpg": "q", "Lake/z.jpg": "z",
+                ])
+                if share {
+                    let made = alice.request(
+                        .shareCreate(
+                            paths: [alice.path("Lake")], title: "Lake", publicPermission: "none", isSealed: true))
+                    try #require(made.code == 0)
+                    try #require(try village.settle())
+                }
+                let disk = alice.machine.library
+                _ = disk.takeDirty()
+                try laptop.machine.library.move("Priv/X", to: "Priv/T")
+                for _ in 0..<4 {
+                    try laptop.round()
+                    village.world.clock.advance(milliseconds: 700)
+                }
+                let once = Once()
+                alice.machine.faults.run(at: alice.machine.faults.operationCount + calls) {
+                    do {
+                        try disk.move(
+                            #require(RelativePath("Priv/X")), to: #require(RelativePath("Lake/S")), mode: .exchange)
+                        once.isDone = true
+                    } catch {}
+                }
+                for _ in 0..<60 {
+                    try alice.round(.directories([.library: disk.takeDirty()]))
+                    try laptop.round()
+                    village.world.clock.advance(milliseconds: 700)
+                }
+                #expect(Set(alice.tree(.library).values) == ["v", "q", "z"], "\(calls)")
+                #expect(treeDifference(alice.files(.library), laptop.files(.library)) == [], "\(calls) \(once.isDone)")
+                #expect(try alice.round(.all).taken == 0, "\(calls) \(once.isDone)")
+            }
+        }
+    }
 }
