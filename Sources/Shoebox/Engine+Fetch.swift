@@ -25,7 +25,7 @@ extension Engine {
             } catch let error as CloudError where error.concernsOneZone {
                 try noteFormerChainRead(id)
                 try report(
-                    "zoneUnreadable", path: error.path, zone: id,
+                    "zoneUnreadable", zone: id,
                     "What is new in '\(zones[id]?.control.title ?? "")' cannot be read: \(error.message).", error.remedy
                 )
             }

@@ -31,6 +31,12 @@ extension Engine {
             guard let (row, directory, details, former) = found else { continue }
             guard !details.isEmpty || former != nil || settings.sidecars == .always else { continue }
             do {
+                // Another folder may have the name by now: there it would be what is said of some other photo.
+                guard try isParentKnown(directory.appending(row.name), root) else {
+                    failed.insert(record.id)
+                    lookAtObstacle(in: .init(root: root, path: directory.parent))
+                    continue
+                }
                 switch try writeSidecar(details, of: row, in: directory, former: former, applier: applier) {
                 case true?: outcome.operations += 1
                 case false?: continue

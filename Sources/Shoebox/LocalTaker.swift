@@ -268,9 +268,9 @@ struct LocalTaker {
         _ number: Int, kind: NodeKind, parent: RecordID, name: FileName, stamp: FileStamp, hash: Digest32?
     ) throws -> Bool {
         for row in try adoptable(in: parent)[name] ?? [] where (row.type == .folder) == (kind == .folder) {
-            guard row.contentHash == hash, try db.base(row.id) == nil, let state = try db.state(of: row.id) else {
-                continue
-            }
+            guard row.contentHash == hash, try db.base(row.id) == nil, let state = try db.state(of: row.id),
+                try !isTwin(row.id, in: parent, name: name)
+            else { continue }
             created[number] = row.id
             adopted.insert(row.id)
             try db.setBase(
@@ -280,6 +280,16 @@ struct LocalTaker {
             return true
         }
         return false
+    }
+
+    /// Whether a record is one with what the base has at a place, or had before this transaction: where that goes, it goes.
+    private func isTwin(_ id: RecordID, in parent: RecordID, name: FileName) throws -> Bool {
+        if let shown = try db.base(named: name, in: parent, root: root),
+            try db.base(shown.id)?.twins.contains(id) == true
+        {
+            return true
+        }
+        return former.values.contains { $0.twins.contains(id) }
     }
 
     /// What a folder shows by its records as they were before this transaction, by name.

@@ -35,6 +35,11 @@ struct RestoreCommand: ToolCommand {
             }
             return try submit(.restoreVersion(path: path, version: version), to: installation, output)
         }
+        guard !list, version == nil else {
+            throw RequestError(
+                ExitCode.notFound, "'\(name)' is no path in the library or in the shared folder.",
+                "Give the path of a photo; a share has no versions.")
+        }
         return try submit(.restoreShare(share: name), to: installation, output)
     }
 }

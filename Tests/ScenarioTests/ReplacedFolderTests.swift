@@ -272,4 +272,48 @@ import Testing
             }
         }
     }
+
+    @Test func `a folder that two devices made, put into a new one of its name, stays where it was put`() throws {
+        for hasFirst in [true, false] {
+            let (village, alice, laptop) = try Village.twoDevices(["Trips/z.jpg": "z"])
+            try alice.machine.library.write("Trips/Event/a.jpg", "a")
+            try laptop.machine.library.write("Trips/Event/b.jpg", "b")
+            try #require(try village.settle())
+            let disk = (hasFirst ? alice : laptop).machine.library
+            try disk.move("Trips/Event", to: "Trips/t")
+            try disk.makeDirectories(#require(RelativePath("Trips/Event")))
+            try disk.move("Trips/t", to: "Trips/Event/Event")
+            try #require(try village.settle())
+            for replica in [alice, laptop] {
+                #expect(
+                    replica.tree(.library) == [
+                        "Trips/Event/Event/a.jpg": "a", "Trips/Event/Event/b.jpg": "b", "Trips/z.jpg": "z",
+                    ], "\(replica.machine.name)")
+            }
+        }
+    }
+
+    @Test func `what was just said of a photo is written beside it, and not where its folder was`() throws {
+        let (village, alice, laptop) = try Village.twoDevices(["Trip/a.jpg": "a", "Trip/b.jpg": "b"])
+        let disk = alice.machine.library
+        _ = disk.takeDirty()
+        #expect(alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "mine")).code == 0)
+        // Nobody has looked since.
+        try disk.move("Trip", to: "t")
+        try disk.makeDirectories(#require(RelativePath("Trip")))
+        try disk.move("t", to: "Trip/Trip")
+        try alice.round(.directories([:]))
+        for _ in 0..<20 {
+            try alice.round(.directories([.library: disk.takeDirty()]))
+            try laptop.round()
+            village.world.clock.advance(milliseconds: 700)
+        }
+        for replica in [alice, laptop] {
+            #expect(
+                Set(replica.tree(.library, sidecars: true).keys) == [
+                    "Trip/Trip/a.jpg", "Trip/Trip/a.jpg.json", "Trip/Trip/b.jpg",
+                ], "\(replica.machine.name)")
+            #expect(replica.sidecar("Trip/Trip/a.jpg", .library)?.fields.caption == "mine")
+        }
+    }
 }

@@ -46,7 +46,10 @@ public struct StatusReport: Sendable {
     public var recoveryFile: String?
 
     /// Whether all that is left needs a person, or somebody else.
-    var isSettled: Bool { !isSettling && pending.push == 0 && pending.requests == 0 }
+    var isSettled: Bool {
+        let isUnwritable = problems.contains { $0.code == "zoneUnwritable" }
+        return !isSettling && (pending.push == 0 || isUnwritable) && pending.requests == 0
+    }
 }
 
 /// How the container was at the last look: each has its own remedy, see the problems.
