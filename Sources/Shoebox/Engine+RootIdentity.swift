@@ -84,6 +84,7 @@ extension Engine {
                 guard !isHolding else {
                     // Until all is judged: what an older file holds is no edit.
                     wholeLooks[root] = nil
+                    lookAtAllAgain(root)
                     return
                 }
                 guard wholeLooks[root] == found else {
@@ -98,7 +99,23 @@ extension Engine {
             try db.setMetaText(originKey(root), origin)
             try db.setMetaText(putBackKey(root), nil)
         }
+        wholeLooksAgain[root] = nil
         try clearProblem("rootReplaced", path: display(.root, root))
+    }
+
+    /// Has all of a watched folder looked at again, where a look at some directories is not enough; less and less often, as each
+    /// look may be long.
+    private func lookAtAllAgain(_ root: RootKind) {
+        let now = world.uptimeMilliseconds()
+        if let again = wholeLooksAgain[root], now < again.due { return }
+        let pause = min(wholeLooksAgain[root].map { 2 * $0.pause } ?? settings.deletionMilliseconds, 300_000)
+        wholeLooksAgain[root] = (due: now + pause, pause: pause)
+        later[.init(root: root, path: .root)] = now + pause
+    }
+
+    /// Whether all of a watched folder is to be looked at, and not only some directories.
+    func isWholeLookDue(_ root: RootKind) -> Bool {
+        wholeLooksAgain[root].map { $0.due <= world.uptimeMilliseconds() } ?? false
     }
 
     private func reportReplaced(_ root: RootKind) throws {

@@ -119,7 +119,9 @@ extension Engine {
                     noteLook(at: root)
                     continue
                 }
-                result = try scan(root, directories: wanted, author: "watcher")
+                result =
+                    try isWholeLookDue(root)
+                    ? scan(root, author: "scan") : scan(root, directories: wanted, author: "watcher")
             }
             noteLook(at: root)
             outcome.taken += result.changes

@@ -71,6 +71,9 @@ public final class Engine {
     var lostSidecars: [RecordID: UInt64] = [:]
     /// The watched folders that this process has looked at as a whole, and which directories they were then.
     var wholeLooks: [RootKind: RootIdentity] = [:]
+    /// When all of a watched folder is to be looked at again (uptime), since something in it could not be judged while it may be
+    /// another one than it was; and after which pause, milliseconds.
+    var wholeLooksAgain: [RootKind: (due: UInt64, pause: UInt64)] = [:]
     /// What was mounted where, when it was last asked.
     var mountsSeen: String?
     /// Zones of which tag files are gone, and since when (uptime).

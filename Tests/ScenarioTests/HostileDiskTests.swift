@@ -239,6 +239,26 @@ import Testing
         #expect(laptop.tree(.library) == files && alice.tree(.library) == files)
     }
 
+    /// As when it was moved to another disk, while no daemon ran; after the start only what a watcher names is looked at.
+    @Test func `a whole copy of the folder of shares gets what others do`() throws {
+        let party = try Party(bob: "readWrite")
+        let (bob, disk) = (party.bob, party.bob.machine.shared)
+        try #require(try party.village.settle())
+        try putCopy(in: disk, of: bob.tree(.shared))
+        try bob.restart()
+        try party.alice.machine.library.write("Summer/a.jpg", "edited since")
+        try party.alice.machine.library.write("Summer/new.jpg", "new")
+        for round in 0..<120 {
+            try bob.round(round == 0 ? .all : .directories([.shared: disk.takeDirty()]))
+            try party.alice.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        // What is in the copy, and not in the folder that it was made of.
+        #expect(String(decoding: try disk.read("alice/Summer/a.jpg"), as: UTF8.self) == "edited since")
+        #expect(String(decoding: try disk.read("alice/Summer/new.jpg"), as: UTF8.self) == "new")
+        #expect(bob.problems.isEmpty, "\(bob.problems)")
+    }
+
     @Test func `a copy of the library that can't be wholly looked at is not taken for the library`() throws {
         var village = try Village(labels: ["alice"])
         let alice = village.replicas[0]
