@@ -115,6 +115,7 @@ extension Engine {
 
     private func changedFiles(of row: BaseRow, at path: RelativePath, _ db: Database) throws -> [WatchedPath] {
         func isChanged(_ path: RelativePath, _ stamp: FileStamp) -> Bool {
+            // What is not there is gone, and does not go along; what can't be looked at is reported by the look itself.
             guard let entry = try? files(row.root).entry(at: path), entry.kind == .file else { return false }
             return !entry.stamp.isUnchanged(from: stamp)
         }
