@@ -126,7 +126,8 @@ extension Engine {
         let lastRead = headsRead[id]
         defer { headsRead[id] = HeadsRead(uptime: now, wall: world.nowMilliseconds()) }
         for var peer in peers where peer.replica != replica || peer.applied != zones[id]?.row.last {
-            var cursor = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
+            let stored = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
+            var cursor = stored
             // After a restart the record behind the cursor is not in memory: read the file again if it is needed.
             if heads[peer.replica] == nil, peer.head != peer.applied || cursor.serial > 0 {
                 cursor = HeadCursor(file: cursor.file)
@@ -143,7 +144,7 @@ extension Engine {
             // The mount may have been put back: look whether the own heads are still what they were, also where nobody else
             // publishes anything that could be missed.
             let chain = ChainKey(zone: id, replica: peer.replica)
-            if reading.isShorter {
+            if reading.isReplaced {
                 if shorterHeads.insert(chain).inserted { lookAtOwnHeads() }
                 ownHeadsWritten[id] = nil
             } else {
@@ -153,8 +154,10 @@ extension Engine {
                 for problem in reading.problems where problem.code != .notYet {
                     try report("headDamaged", path: problem.path, zone: id, problem.message, problem.remedy)
                 }
+                try noteLost(reading, of: peer, before: stored, in: id)
                 continue
             }
+            try clearProblems("headLost", in: id, below: "/heads/\(peer.replica)")
             // A newer whole record says all that the damaged ones said: a crash while appending leaves such.
             try clearProblems("headDamaged", in: id, below: "/heads/\(peer.replica)")
             heads[peer.replica] = newest
@@ -172,6 +175,25 @@ extension Engine {
         if isWhole { try clearProblem("headUnreadable", zone: id) }
         knownHeads[id] = heads
         return heads
+    }
+
+    /// Notes that a head has nothing any more of what was read of it before, or takes that back: who comes now would learn nothing of
+    /// what that device published.
+    private func noteLost(_ reading: HeadReading, of peer: PeerRow, before stored: HeadCursor, in id: ZoneID) throws {
+        let isReadFromStart = reading.isReplaced || knownHeads[id]?[peer.replica] == nil
+        // A cursor at the start of a file comes from the file before it.
+        let isLost = isReadFromStart && stored.offset > 0 && reading.greatestSeen < stored.serial
+        guard isLost, let zone = zones[id], let account = peer.account, zone.control.knows(account),
+            peer.applied.sequence > 0, try carried(of: peer.replica, in: id) < peer.applied.sequence
+        else {
+            if !isLost { try clearProblems("headLost", in: id, below: "/heads/\(peer.replica)") }
+            return
+        }
+        try report(
+            "headLost", path: "zones/\(id)/heads/\(peer.replica)", zone: id,
+            "What \(label(of: account)) published in '\(zone.control.title)' is not named any more in the cloud folder: the file that does was damaged, or put back to a backup.",
+            "Nothing is lost: you have it all, and that device names it again when it runs. Until then, people who are new in the share do not get it."
+        )
     }
 
     /// Whether a head is of somebody who takes part, or ever did. Anyone with the mount can put a valid head there; what

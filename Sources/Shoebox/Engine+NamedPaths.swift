@@ -18,6 +18,9 @@ extension Engine {
             // What lies beside many of one directory is looked at once.
             let isFirst = directories[reference.root, default: []].insert(path.parent).inserted
             guard try isAsKnown(path, reference.root, withSiblings: isFirst) else { return .all }
+            for new in try newFiles(at: [reference]) {
+                directories[reference.root, default: []].insert(new.path.parent)
+            }
         }
         return .directories(directories)
     }
@@ -81,14 +84,18 @@ extension Engine {
     /// Takes what lies at some paths in as it is now, before others are shown it: what was written over, or taken out of a sidecar,
     /// a moment ago is not for them.
     ///
-    /// - Throws: where that can't be done yet.
-    func takeAsItIs(_ references: [PathReference]) throws {
-        let changed = try changedFiles(at: references)
-        guard !changed.isEmpty else { return }
+    /// - Returns: how many files are there that could not be taken yet, as they are still being written, or can't be read.
+    /// - Throws: where what is known was changed, and that can't be taken yet.
+    @discardableResult
+    func takeAsItIs(_ references: [PathReference]) throws -> Int {
+        let changed = try changedFiles(at: references) + newFiles(at: references)
+        guard !changed.isEmpty else { return 0 }
         for (root, paths) in Dictionary(grouping: changed, by: \.root) {
             _ = try scan(root, directories: Set(paths.map(\.path.parent)), author: "scan")
         }
-        guard let left = try changedFiles(at: references).min(by: { $0.path < $1.path }) else { return }
+        guard let left = try changedFiles(at: references).min(by: { $0.path < $1.path }) else {
+            return try newFiles(at: references).count
+        }
         let shown = display(left.path, left.root)
         throw RequestError(
             ExitCode.busy, "'\(shown)' has changed, and was not taken yet: others would be shown what it was before.",
@@ -131,6 +138,41 @@ extension Engine {
             if isChanged(place, sidecar.stamp) { result.append(.init(root: row.root, path: place)) }
         }
         return result
+    }
+
+    /// The files in some folders that the base does not know, and that a look would take.
+    private func newFiles(at references: [PathReference]) throws -> [WatchedPath] {
+        try store.read { db in
+            try references.flatMap { reference -> [WatchedPath] in
+                guard let path = reference.path else { return [] }
+                let id = try db.base(at: path, root: reference.root, top: top(reference.root))
+                return try newFiles(in: path, reference.root, of: id, db)
+            }
+        }
+    }
+
+    private func newFiles(
+        in path: RelativePath, _ root: RootKind, of id: RecordID?, _ db: Database
+    ) throws -> [WatchedPath] {
+        // What is no folder is known, or not found; what can't be listed is reported by the look itself.
+        guard let entries = try? files(root).list(path) else { return [] }
+        let known = try id.map { try db.baseChildren(of: $0, root: root) } ?? []
+        let byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
+        return try entries.flatMap { entry -> [WatchedPath] in
+            let (place, row) = (path.appending(entry.name), byName[entry.name])
+            guard !settings.ignore.ignores(place, isDirectory: entry.kind == .directory),
+                entry.name != OwnPaths.tags.last
+            else { return [] }
+            switch entry.kind {
+            case .directory:
+                guard row?.kind != .file, try row != nil || !isMountPoint(place, root) else { return [] }
+                return try newFiles(in: place, root, of: row?.id, db)
+            case .file:
+                guard row == nil, SidecarName.photos(for: entry.name).isEmpty else { return [] }
+                return [.init(root: root, path: place)]
+            default: return []
+            }
+        }
     }
 
     /// Whether this is known under another name, or in another folder: what it left behind there has to be looked at, too.

@@ -44,7 +44,7 @@ extension Engine {
             try becomeNewReplica(after: zone, because: Self.restored, remedy: Self.restoredRemedy)
             return false
         }
-        if reading.isShorter {
+        if reading.isReplaced {
             lookAtOwnHeads()
             try offerAgain(zone)
         }

@@ -43,7 +43,7 @@ extension Engine {
                 "Add to an existing one with 'shoebox share add', or raise limits.zonesMax in the configuration.")
         }
         for path in paths { _ = try record(at: path) }
-        try takeAsItIs(paths)
+        let coming = try takeAsItIs(paths)
         let rows = try store.read { db in try paths.map { try shownRow($0, db) } }
         for row in rows where row.id.zone != privateZone {
             let other = zones[row.id.zone]?.control.title ?? "another share"
@@ -78,17 +78,21 @@ extension Engine {
         let link = try shareLink(zone)
         return Reply(
             lines: [
-                "Share '\(title)' made of \(described(paths, files)).", "id:   \(zone.id)", "link: \(link)",
+                "Share '\(title)' made of \(described(paths, files, coming: coming)).", "id:   \(zone.id)",
+                "link: \(link)",
                 "Next: shoebox share invite '\(title)' ACCOUNT",
             ],
             values: ["id": zone.id.description, "link": link, "title": title])
     }
 
     /// What a new share is made of, so that its owner sees whether it is what was meant.
-    private func described(_ paths: [PathReference], _ files: Int) -> String {
+    ///
+    /// - Parameter coming: how many files are there that are shared as soon as they are taken.
+    private func described(_ paths: [PathReference], _ files: Int, coming: Int) -> String {
         let names = paths.compactMap { reference in reference.path.map { "'\(display($0, reference.root))'" } }
         let more = names.count > 3 ? " and \(names.count - 3) more" : ""
         return names.prefix(3).joined(separator: ", ") + more + ", \(files) file\(files == 1 ? "" : "s")"
+            + (coming > 0 ? " (\(coming) more as soon as all of it is there and can be read)" : "")
     }
 
     private func fileCount(of row: BaseRow, besides gone: Set<RecordID>, _ db: Database) throws -> Int {

@@ -88,24 +88,32 @@ public struct HeadCursor: Hashable, Sendable, LosslessStringConvertible {
     public var offset: UInt64
     /// The greatest serial seen; 0 for none.
     public var serial: UInt64
+    /// By what the block before the offset is known again, see `HeadFormat.mark`; nil if it was not read.
+    public var mark: UInt32?
 
     /// A cursor from its parts; without any, the start of the first file.
-    public init(file: UInt64 = 0, offset: UInt64 = 0, serial: UInt64 = 0) {
+    public init(file: UInt64 = 0, offset: UInt64 = 0, serial: UInt64 = 0, mark: UInt32? = nil) {
         self.file = file
         self.offset = offset
         self.serial = serial
+        self.mark = mark
     }
 
-    /// `file.offset.serial`.
-    public var description: String { "\(file).\(offset).\(serial)" }
+    /// `file.offset.serial`, and with a mark `file.offset.serial.mark`.
+    public var description: String { "\(file).\(offset).\(serial)" + (mark.map { ".\($0)" } ?? "") }
 
     /// The cursor that `description` gave; nil for other text.
     public init?(_ description: String) {
         let parts = description.split(separator: ".", omittingEmptySubsequences: false).map { UInt64($0) }
-        guard parts.count == 3, let file = parts[0], let offset = parts[1], let serial = parts[2],
+        guard parts.count == 3 || parts.count == 4, let file = parts[0], let offset = parts[1], let serial = parts[2],
             offset.isMultiple(of: HeadFormat.block), offset < UInt64(Int64.max)
         else { return nil }
-        self.init(file: file, offset: offset, serial: serial)
+        var mark: UInt32?
+        if parts.count == 4 {
+            guard let known = parts[3].flatMap({ UInt32(exactly: $0) }) else { return nil }
+            mark = known
+        }
+        self.init(file: file, offset: offset, serial: serial, mark: mark)
     }
 }
 
@@ -147,6 +155,12 @@ enum HeadFormat {
     /// Zeros up to the next multiple of 512.
     static func padding(_ count: UInt64) -> [UInt8] {
         [UInt8](repeating: 0, count: Int((block - count % block) % block))
+    }
+
+    /// By what a block is known again: the first 4 bytes of its SHA-256. What lies in it is signed; this only tells whether it
+    /// is still there.
+    static func mark(_ block: some Collection<UInt8>) -> UInt32 {
+        sha256(Array(block)).bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// The records in bytes that begin at a multiple of 512, by where they begin. `skipped` counts blocks between them that

@@ -7,9 +7,11 @@ public struct HeadReading: Hashable, Sendable {
     public var newest: HeadRecord?
     /// Where to read on; store it together with what `newest` led to.
     public var cursor: HeadCursor
-    /// Whether the file has less than was read of it before, or is gone: the mount was put back to an older state, or
-    /// shows one.
-    public var isShorter = false
+    /// Whether what was read of the file before is not there any more, and it was read from its start: the mount was put back to
+    /// an older state, or shows one, or the file was overwritten.
+    public var isReplaced = false
+    /// The greatest serial of all records that were seen and hold; 0 for none.
+    public var greatestSeen: UInt64 = 0
     /// What is wrong with the file; `.notYet` when its author isn't seen yet, and the cursor stays then.
     public var problems: [CloudError]
 }
@@ -64,6 +66,7 @@ extension ZoneFolder {
                 do {
                     let (record, next) = try HeadRecord.decode(found, zone: zone, replica: replica)
                     done = max(done, found.range.upperBound)
+                    reading.greatestSeen = max(reading.greatestSeen, record.serial)
                     guard record.serial > max(best?.serial ?? 0, reading.cursor.serial) else { continue }
                     try checkDevice(record.device, of: record.account, path: path)
                     (best, nextFile) = (record, next)
@@ -80,12 +83,15 @@ extension ZoneFolder {
             if nextFile > reading.cursor.file && nextFile < 1_000_000 {
                 reading.cursor.file = nextFile
                 reading.cursor.offset = 0
+                reading.cursor.mark = nil
             } else if done > 0 {
                 reading.cursor.offset += UInt64(done)
+                reading.cursor.mark = HeadFormat.mark(bytes[..<done].suffix(Int(HeadFormat.block)))
             } else if bytes.count >= Self.readBytesMax {
                 // A megabyte without one record, larger than any record: garbage, but for one that begins near its end.
                 let sure = bytes.count - HeadFormat.recordBytesMax
                 reading.cursor.offset += UInt64(max(sure, bytes.count / 2)) / HeadFormat.block * HeadFormat.block
+                reading.cursor.mark = nil
             } else {
                 return reading
             }
@@ -95,17 +101,22 @@ extension ZoneFolder {
 
     /// The bytes after the cursor; nil if there is no such file (yet).
     ///
-    /// The block before the cursor is read along: where even that is gone, the file is an older one (a restored mount),
-    /// and is read from its start.
+    /// The block before the cursor is read along: where that is gone, or another one, so is the file (a restored mount), and it is
+    /// read from its start.
     private func news(_ replica: ReplicaID, _ reading: inout HeadReading) throws(CloudError) -> [UInt8]? {
         let path = headPath(replica, reading.cursor.file)
         let block = Int(HeadFormat.block)
         if reading.cursor.offset >= HeadFormat.block {
             let from = reading.cursor.offset - HeadFormat.block
             let bytes = try access.read(path, from: from, maxBytes: Self.readBytesMax + block)
-            if let bytes, bytes.count >= block { return Array(bytes[block...]) }
+            if let bytes, bytes.count >= block,
+                reading.cursor.mark.map({ $0 == HeadFormat.mark(bytes[..<block]) }) ?? true
+            {
+                return Array(bytes[block...])
+            }
             reading.cursor.offset = 0
-            reading.isShorter = true
+            reading.cursor.mark = nil
+            reading.isReplaced = true
         }
         if let bytes = try access.read(path, from: 0, maxBytes: Self.readBytesMax) { return bytes }
         _ = try access.list(path.parent)
@@ -152,23 +163,26 @@ extension ZoneFolder {
             next = try nextAfter(try readHead(identity.replica, from: next))
             end = try fileEnd(identity.replica, next)
         }
-        func append(_ file: UInt64, at end: UInt64, serial: UInt64, nextFile: UInt64) throws(CloudError) -> UInt64 {
+        func append(
+            _ file: UInt64, at end: UInt64, serial: UInt64, nextFile: UInt64
+        ) throws(CloudError) -> HeadCursor {
             let wire = HeadRecord.wire(
                 content, zone: zone, identity: identity, serial: serial, nextFile: nextFile)
             let bytes = HeadFormat.padding(end) + (try HeadFormat.encode(wire, signingKey: identity.signingKey))
             try access.append(headPath(identity.replica, file), bytes)
-            return end + UInt64(bytes.count)
+            return HeadCursor(
+                file: file, offset: end + UInt64(bytes.count), serial: serial,
+                mark: HeadFormat.mark(bytes.suffix(Int(HeadFormat.block))))
         }
         if end >= HeadFormat.fileBytesMax {
             // The next file first, so that its name is asked for only when it exists.
             let file = next.file + 1
             let there = try fileEnd(identity.replica, HeadCursor(file: file))
-            let newEnd = try append(file, at: there, serial: next.serial + 2, nextFile: 0)
+            let last = try append(file, at: there, serial: next.serial + 2, nextFile: 0)
             _ = try append(next.file, at: end, serial: next.serial + 1, nextFile: file)
-            next = HeadCursor(file: file, offset: newEnd, serial: next.serial + 2)
+            next = last
         } else {
-            let newEnd = try append(next.file, at: end, serial: next.serial + 1, nextFile: 0)
-            next = HeadCursor(file: next.file, offset: newEnd, serial: next.serial + 1)
+            next = try append(next.file, at: end, serial: next.serial + 1, nextFile: 0)
         }
         let record = HeadRecord(
             replica: identity.replica, account: identity.account, device: identity.device, serial: next.serial,

@@ -90,7 +90,7 @@ struct HeadTests {
             let appended = try appendLong(3, cursor)
             let whole = try #require(cast.mount[path])
             #expect(try read(torn.cursor).newest?.last.sequence == 3, "cut at \(cut)")
-            #expect(try read() == HeadReading(newest: read().newest, cursor: appended, problems: read().problems))
+            #expect(try read().cursor == appended, "cut at \(cut)")
             #expect(try read().newest?.last.sequence == 3, "cut at \(cut)")
             // A reader that comes while it is being appended.
             for seen in stride(from: cut, to: whole.count, by: 31) {

@@ -1,0 +1,59 @@
+import ShoeboxModel
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+@testable import Shoebox
+@testable import ShoeboxCloud
+
+/// The file that names what a device published, overwritten or gone: everybody who had read it says so, until that device mends it.
+@Suite struct DamagedHeadTests {
+    enum Damage: CaseIterable { case rubbish, shorterRubbish, longerRubbish, emptied, gone, putBack }
+
+    @Test(arguments: Damage.allCases, [false, true])
+    func `a head that lost what it named is named, until its device names all of that again`(
+        damage: Damage, isRestarted: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite", others: ["dave"])
+        let storage = party.village.world.storage
+        func heads() throws -> [(path: MountPath, bytes: [UInt8])] {
+            try party.village.mountFiles("zones/\(party.zone)/heads/\(party.carol.identity.replica)").map {
+                ($0, try #require(storage.rawRead($0)))
+            }
+        }
+        try party.carol.machine.shared.write("alice/Summer/early.jpg", "early")
+        try party.village.pass(8)
+        let old = try heads()
+        try party.carol.machine.shared.write("alice/Summer/hers.jpg", "hers")
+        try party.village.pass(8)
+        for (path, bytes) in try heads() {
+            switch damage {
+            case .rubbish: storage.rawWrite(path, bytes.indices.map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) })
+            case .shorterRubbish: storage.rawWrite(path, Array("rubbish".utf8))
+            case .longerRubbish: storage.rawWrite(path, [UInt8](repeating: 7, count: bytes.count + 4_711))
+            case .emptied: storage.rawWrite(path, [])
+            case .gone: storage.rawRemove(path)
+            case .putBack: storage.rawWrite(path, try #require(old.first { $0.path == path }).bytes)
+            }
+        }
+        if isRestarted { try party.alice.restart() }
+        for _ in 0..<4 {
+            try party.alice.round()
+            party.village.world.clock.advance(milliseconds: 10_500)
+        }
+        #expect(party.alice.tree(.library)["Summer/hers.jpg"] == "hers")
+        // What is put back is read after a restart, and its chain is found to be longer.
+        let code = damage == .putBack && isRestarted ? "rolledBack" : "headLost"
+        #expect(party.alice.problems.map(\.code) == [code], "\(party.alice.problems)")
+        // As its daemon does, which looks now and then.
+        try party.carol.restart()
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        let dave = party.village.replicas[3]
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        try party.village.meet()
+        for replica in party.village.replicas { #expect(replica.problems.isEmpty, "\(replica.problems)") }
+        #expect(dave.tree(.shared)["alice/Summer/hers.jpg"] == "hers")
+        #expect(dave.tree(.shared)["alice/Summer/early.jpg"] == "early")
+    }
+}
