@@ -56,7 +56,8 @@ extension Engine {
     /// What is said of the container's files of a zone, for as long as the zone is followed.
     static var exchangeCodes: Set<String> {
         [
-            "zoneUnwritable", "zoneUnreadable", "headUnreadable", "headDamaged", "headLost", "segmentDamaged", "segmentMissing",
+            "zoneUnwritable", "zoneUnreadable", "headUnreadable", "headDamaged", "headLost", "segmentDamaged",
+            "segmentMissing",
             "controlRefused", "controlDamaged", "forked", "cutShort", "snapshotDiffers", "snapshotRefused", "stranger",
         ]
     }
