@@ -29,6 +29,7 @@ struct WatcherProcessTests {
             all.dirty.merge(report.dirty) { $0.union($1) }
             all.rescan.formUnion(report.rescan)
             all.gone.formUnion(report.gone)
+            all.whole.formUnion(report.whole)
             all.problems += report.problems
         }
         return all
@@ -40,6 +41,37 @@ struct WatcherProcessTests {
         let report = collect(watcher) { $0.dirty[0, default: []].isSuperset(of: wanted) || !$0.rescan.isEmpty }
         let seen = report.dirty[0, default: []]
         #expect(seen.isSuperset(of: wanted) || report.rescan == [0], "missing \(wanted.subtracting(seen))")
+    }
+
+    @Test func `a folder is whole once all of it is watched, and again when it is asked for anew`() throws {
+        try directory.makeDirectory("a/b")
+        let watcher = WatcherProcess(roots: [directory.path, directory.path + "/none"])
+        defer { watcher.stop() }
+        for _ in 0..<2 {
+            let report = collect(watcher) { $0.rescan.contains(0) }
+            #expect(report.whole == [0] && report.problems.isEmpty, "\(report)")
+            watcher.watchAnew()
+        }
+    }
+
+    @Test func `a folder with something that can't be watched is not whole until it can be`() throws {
+        try directory.makeDirectory("a/shut")
+        let inner = directory.path + "/a/shut"
+        // Nothing is shut to the superuser, who has one folder watched twice instead.
+        let isRoot = geteuid() == 0
+        if !isRoot { chmod(inner, 0) }
+        let watcher = WatcherProcess(roots: isRoot ? [directory.path, inner] : [directory.path])
+        defer {
+            chmod(inner, 0o700)
+            watcher.stop()
+        }
+        let first = collect(watcher) { !$0.problems.isEmpty && $0.rescan.count == (isRoot ? 2 : 1) }
+        #expect(first.problems.compactMap(\.root) == [isRoot ? 1 : 0], "\(first)")
+        #expect(first.whole == (isRoot ? [0] : []), "\(first)")
+        guard !isRoot else { return }
+        chmod(inner, 0o700)
+        watcher.watchAnew()
+        #expect(collect(watcher) { !$0.whole.isEmpty }.whole == [0])
     }
 
     @Test func `files in directories that were only just made are all reported`() throws {

@@ -31,6 +31,8 @@ public final class Daemon {
     }
     /// When both folders are looked at as a whole although nothing was reported, while the watcher does not see all.
     private var rescanAt: UInt64?
+    /// The numbers of the watched folders that the watcher does not see all of.
+    private var unwatched: Set<Int> = []
 
     /// Takes the lock and opens everything.
     ///
@@ -88,8 +90,9 @@ public final class Daemon {
         while true {
             take()
             let now = engine.world.uptimeMilliseconds()
-            if mail.signal != 0 || !rings.isEmpty || mail.isLocalWork || mail.hasHint { break }
-            let due = [schedule.nextPoll, lookAgain, rescanAt].compactMap { $0 }.min() ?? schedule.nextPoll
+            let hint = mail.hasHint ? schedule.hintsFrom : nil
+            if mail.signal != 0 || !rings.isEmpty || mail.isLocalWork || (hint ?? .max) <= now { break }
+            let due = [schedule.nextPoll, lookAgain, rescanAt, hint].compactMap { $0 }.min() ?? schedule.nextPoll
             if due <= now { return }
             mailbox.wait(orFor: doorbell.file, milliseconds: due - now)
         }
@@ -108,6 +111,7 @@ public final class Daemon {
         for (root, directories) in new.dirty { mail.dirty[root, default: []].formUnion(directories) }
         mail.needsScan = mail.needsScan || new.needsScan
         mail.hasHint = mail.hasHint || new.hasHint
+        mail.whole.formUnion(new.whole)
         mail.problems += new.problems
         mail.signal = new.signal
         rings.formUnion(doorbell.take())
@@ -122,7 +126,11 @@ public final class Daemon {
         let rung = rings
         mail = Mail()
         rings = []
-        if let at = rescanAt, at <= now { work.needsScan = true }
+        if let at = rescanAt, at <= now {
+            rescanAt = now + 60_000
+            // One that runs looks whether it can watch by now what it could not, and has all of it looked at then.
+            if let watcher, watcher.processID != nil { watcher.watchAnew() } else { work.needsScan = true }
+        }
         work.needsScan = work.needsScan || rung.contains(.scan)
         if rung.contains(.scan) { engine.lookAtOwnHeads() }
         let isDue = schedule.nextPoll <= now
@@ -130,6 +138,7 @@ public final class Daemon {
         let reaches = isDue || work.hasHint || !rung.isEmpty || !schedule.isOffline
         if !isSilent { activity.update { $0.isBusy = true } }
         do {
+            try noteWatched(work.whole)
             try note(work.problems)
             if isDue || !rung.isEmpty {
                 let isCovered = haveOtherMountsWithin()
@@ -143,6 +152,7 @@ public final class Daemon {
             failures = 0
             activity.update { $0.isFailing = false }
             finish(outcome, startedAt: now, wasScan: work.needsScan, reached: reaches)
+            if work.hasHint { schedule.noteHint(didSomething: outcome.didSomething, now: now) }
         } catch {
             try recover(error, work, startedAt: now)
         }
@@ -160,7 +170,6 @@ public final class Daemon {
         offlineRoots = wasScan ? outcome.offlineRoots : offlineRoots.union(outcome.offlineRoots)
         // What is due already was just looked at: a little later, so that nothing spins.
         lookAgain = outcome.lookAgain.map { max($0, now + 20) }
-        if wasScan, rescanAt != nil { rescanAt = now + 60_000 }
         if outcome.didSomething {
             ProcessMemory.giveBack()
             log(
@@ -222,11 +231,21 @@ public final class Daemon {
     private var openedAfterFailure: Bool { engine.openProblems.contains { $0.hasPrefix("roundFailed|") } }
     private func clearFailure() throws { try engine.clearProblem("roundFailed") }
 
-    /// Notes what keeps the watcher from seeing everything; until the next start, the folders are looked at now and then.
+    /// Takes back that the watcher does not see everything.
+    private func noteWatched(_ whole: Set<Int>) throws {
+        guard !whole.isEmpty else { return }
+        unwatched.subtract(whole)
+        guard unwatched.isEmpty else { return }
+        rescanAt = nil
+        try engine.clearProblem("watcher")
+    }
+
+    /// Notes what keeps the watcher from seeing everything; until it does, the folders are looked at now and then.
     private func note(_ problems: [WatcherProblem]) throws {
         for problem in problems {
             log(problem.message)
             if case .restarted = problem { continue }
+            unwatched.formUnion(problem.root.map { [$0] } ?? [0, 1])
             rescanAt = rescanAt ?? engine.world.uptimeMilliseconds() + 60_000
             try engine.report(
                 "watcher", problem.message,
@@ -255,6 +274,7 @@ public final class Daemon {
                         mail.dirty[roots[index], default: []].insert(.root)
                     }
                     if !report.rescan.isEmpty { mail.needsScan = true }
+                    mail.whole = mail.whole.union(report.whole).subtracting(report.problems.compactMap(\.root))
                     mail.problems += report.problems
                 }
             }

@@ -12,6 +12,8 @@ struct Mail: Sendable {
     var needsScan = false
     /// Whether something moved in the container.
     var hasHint = false
+    /// The numbers of the watched folders that the watcher sees all of again; what is in `problems` came later.
+    var whole: Set<Int> = []
     /// What keeps the watcher from seeing everything.
     var problems: [WatcherProblem] = []
     /// The signal that asks to stop; 0 for none.

@@ -8,8 +8,13 @@ struct PollSchedule: Sendable {
     private var interval: UInt64
     private var quietPolls = 0
     private var quickRounds = 0
+    /// Hints in a row that led to nothing, and when the last one was followed.
+    private var emptyHints = 0
+    private var hintFollowed: UInt64 = 0
     /// When to ask next (uptime, milliseconds).
     private(set) var nextPoll: UInt64
+    /// From when on the next hint that something was written in the container is followed (uptime, milliseconds).
+    private(set) var hintsFrom: UInt64 = 0
     /// Whether the container could not be reached the last time.
     private(set) var isOffline = false
 
@@ -49,5 +54,13 @@ struct PollSchedule: Sendable {
         quietPolls += 1
         if quietPolls > Self.patience { interval = min(idleMilliseconds, interval &* 2) }
         nextPoll = now + interval
+    }
+
+    /// Notes what a round came to that a hint had led to. Own writing gives hints, too: what fails and is tried again with each
+    /// would else go on without a pause.
+    mutating func noteHint(didSomething: Bool, now: UInt64) {
+        emptyHints = didSomething || now > hintFollowed + 5_000 ? 0 : emptyHints + 1
+        hintFollowed = now
+        hintsFrom = emptyHints == 0 ? now : now + min(activeMilliseconds, 10 << UInt64(min(emptyHints, 16)))
     }
 }

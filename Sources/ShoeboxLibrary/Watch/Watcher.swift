@@ -18,14 +18,16 @@ public struct WatcherReport: Hashable, Sendable {
     public var rescan: Set<Int> = []
     /// Roots that are gone: deleted, renamed or unmounted. They are tried again until they are back.
     public var gone: Set<Int> = []
-    /// What keeps the watcher from seeing everything.
+    /// Roots all of which are watched since they were last asked for: what was a problem before is none now.
+    public var whole: Set<Int> = []
+    /// What keeps the watcher from seeing everything; it came after `whole`.
     public var problems: [WatcherProblem] = []
 
     /// An empty report.
     public init() {}
 
     /// Whether there is nothing in it.
-    public var isEmpty: Bool { dirty.isEmpty && rescan.isEmpty && gone.isEmpty && problems.isEmpty }
+    public var isEmpty: Bool { dirty.isEmpty && rescan.isEmpty && gone.isEmpty && whole.isEmpty && problems.isEmpty }
 }
 
 /// What keeps a watcher from seeing everything. A periodic look at the whole root makes up for it.
@@ -38,6 +40,14 @@ public enum WatcherProblem: Hashable, Sendable {
     case restarted(message: String)
     /// The watcher can't be started; it is tried again.
     case notRunning(message: String)
+
+    /// The number of the root that it is about; nil for all.
+    public var root: Int? {
+        switch self {
+        case .watchLimit(let root, _), .unwatchable(let root, _): root
+        case .restarted, .notRunning: nil
+        }
+    }
 
     /// What is wrong and what to do now, for people.
     public var message: String {

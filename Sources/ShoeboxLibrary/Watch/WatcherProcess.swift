@@ -19,6 +19,8 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
         var input: Int32 = -1
         var process: pid_t = 0
         var gone: Set<Int> = []
+        /// Roots in which something could not be watched since they were last asked for.
+        var troubled: Set<Int> = []
         var lastTrySeconds: Double = 0
     }
 
@@ -162,6 +164,7 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
 
     private func sendRoot(_ index: Int) {
         let line = Array("root \(index) \(encodeHex(roots[index]))\n".utf8)
+        state.troubled.remove(index)
         // If it fails the process is gone, which its reader sees.
         if state.input >= 0 { _ = shoebox_send(state.input, line, line.count) }
     }
@@ -198,7 +201,9 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
         condition.withLock {
             switch message {
             case .hello: return
-            case .ready(let root): state.gone.remove(root)
+            case .ready(let root):
+                state.gone.remove(root)
+                if !state.troubled.contains(root) { state.report.whole.insert(root) }
             case .dirty(let root, let path):
                 guard !state.report.rescan.contains(root) else { return }
                 state.report.dirty[root, default: []].insert(path)
@@ -210,11 +215,18 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
                     state.report.gone.insert(root)
                     state.lastTrySeconds = ProcessInfo.processInfo.systemUptime
                 }
-            case .limit(let root, let needed): note(.watchLimit(root: root, directoriesNeeded: needed))
-            case .problem(let root, let text): note(.unwatchable(root: root, message: text))
+            case .limit(let root, let needed):
+                note(.watchLimit(root: root, directoriesNeeded: needed), in: root)
+            case .problem(let root, let text): note(.unwatchable(root: root, message: text), in: root)
             }
             condition.broadcast()
         }
+    }
+
+    private func note(_ problem: WatcherProblem, in root: Int) {
+        state.troubled.insert(root)
+        state.report.whole.remove(root)
+        note(problem)
     }
 
     private func note(_ problem: WatcherProblem) {
