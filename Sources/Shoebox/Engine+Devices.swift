@@ -9,7 +9,10 @@ extension Engine {
     ///
     /// - Parameter isFirst: whether to look even if nothing tells of news.
     func followAccount(isFirst: Bool = false) throws -> Bool {
-        if isFirst || !hasFollowedAccount || hasAccountNews {
+        // Nothing tells that they were taken out of the container.
+        let now = world.uptimeMilliseconds()
+        let isDue = accountFollowed.map { now >= $0 + 600_000 } ?? true
+        if isFirst || isDue || !hasFollowedAccount || hasAccountNews {
             try directory.refresh(account)
             try adoptStatements(directory.statements(of: account))
             try directory.publish(identity)
@@ -22,6 +25,7 @@ extension Engine {
                 }
             }
             hasFollowedAccount = true
+            accountFollowed = now
             hasAccountNews = false
         }
         guard var entry = try accountEntry() else { return true }

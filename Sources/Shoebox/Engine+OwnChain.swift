@@ -52,9 +52,12 @@ extension Engine {
         return true
     }
 
-    /// Looks with the next push whether the own heads are what was last written: somebody asks whether all is well, or
-    /// something else on the mount was put back.
-    func lookAtOwnHeads() { ownHeadsWritten = [:] }
+    /// Looks with the next push whether the own heads are what was last written, and whether the own account is there: somebody
+    /// asks whether all is well, or something else on the mount was put back.
+    func lookAtOwnHeads() {
+        ownHeadsWritten = [:]
+        accountFollowed = nil
+    }
 
     static let restored = "This library's state was copied or restored from a backup"
     static let restoredRemedy =

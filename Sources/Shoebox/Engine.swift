@@ -154,6 +154,8 @@ public final class Engine {
     var openProblems: Set<String> = []
     /// Whether the account's chain was read and published since the process started.
     var hasFollowedAccount = false
+    /// When the own account's statements were last looked at (uptime, milliseconds); nil to do it with the next round.
+    var accountFollowed: UInt64?
     /// When the inbox was last listed (uptime); nil for not yet, or to be listed at once.
     var inboxListed: UInt64?
     /// Letters that could not be read yet, and how often that was tried.

@@ -113,6 +113,7 @@ public final class AccountDirectory: Sendable {
         }
         let there = Set(try access.list(MountPath.of("accounts", account.description)))
         try refresh(account)
+        var isNew = false
         for bytes in identity.statements {
             let statement = try AccountStatement(bytes)
             let name = numberedName(statement.number, statement.hash)
@@ -120,7 +121,9 @@ public final class AccountDirectory: Sendable {
                 guard isDamaged(name, of: account), try removeDamaged(name, of: account) else { continue }
             }
             try publish(statement, of: account)
+            isNew = true
         }
+        guard isNew else { return }
         do { try access.mount.synchronize() } catch { throw CloudError(error) }
         try refresh(identity.account)
     }

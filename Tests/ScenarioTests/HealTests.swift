@@ -305,6 +305,30 @@ import Testing
         #expect(storage.rawRead(path) == before)
     }
 
+    @Test(arguments: [true, false])
+    func `an account that was taken out of the container comes back while its device runs`(isAsked: Bool) throws {
+        let party = try Party(bob: "readOnly", others: ["dave"])
+        let storage = party.village.world.storage
+        let files = try party.village.mountFiles("accounts/\(party.alice.identity.account)")
+        let before = storage.tree()
+        for path in files { storage.rawRemove(path) }
+        if isAsked {
+            party.alice.engine.lookAtOwnHeads()
+        } else {
+            party.village.world.clock.advance(milliseconds: 601_000)
+        }
+        try party.village.pass(4)
+        for path in files where !path.description.contains("inbox") {
+            #expect(storage.tree()[path.description] == before[path.description], "\(path)")
+        }
+        // Who is new needs it for getting in.
+        let dave = try #require(party.village.replicas.last)
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        try #require(try party.village.settle())
+        #expect(dave.tree(.shared).values.sorted() == ["aaa", "bbb"])
+    }
+
     @Test(arguments: ["", "{\"format\": \"holiday\"}", "{\"format\": \"shoebox.container/1\", \"id\": \"x\"}"])
     func `a damaged container.json is written anew on demand, with the same id, and a newer one never`(text: String)
         throws
