@@ -185,7 +185,7 @@ extension Engine {
         // Said first, so that it is said even if the process dies while the files are put away.
         try report(
             "ended", zone: id,
-            "The share '\(zone.control.title)' \(what). Its files go to the trash of the \(zone.row.root == .shared ? "shared folder" : "library").",
+            "The share '\(zone.control.title)' \(what). Its files go to the trash of the \(zone.row.root == .shared ? "shared folder" : "library"); what was never in it stays where it is.",
             (keeps
                 ? "Copies of all its files go to 'Kept from \(zone.control.title)' in your library."
                 : "What you had not yet published goes to 'Kept from \(zone.control.title)' in your library.")

@@ -119,7 +119,7 @@ extension StatusReport {
         }
         if recoveryFile != nil {
             result.append(
-                "reminder: nobody can restore the account yet when this device is lost: 'shoebox account export --recovery FILE'"
+                "reminder: without the account's devices nobody can restore it yet: 'shoebox account export --recovery FILE'"
             )
         }
         return result
