@@ -62,6 +62,7 @@ public final class SimulatedFaults: Sendable {
         var effectsByName: [String: Effect] = [:]
         var hooks: [Int: @Sendable () -> Void] = [:]
         var hooksByName: [String: (calls: Int, hook: @Sendable () -> Void)] = [:]
+        var hooksOnChange: [(changes: Int, hook: @Sendable () -> Void)] = []
         var rule: (@Sendable (Operation) -> Effect?)?
         var isCrashed = false
         var crashes = 0
@@ -104,6 +105,15 @@ public final class SimulatedFaults: Sendable {
         state.withLock { $0.hooksByName[name] = (calls, hook) }
     }
 
+    /// Runs a closure just before the process renames, makes or removes something in one of its folders, after some more such
+    /// changes; several before one change run in the order in which they were set.
+    public func run(beforeChange changes: Int, _ hook: @escaping @Sendable () -> Void) {
+        state.withLock { $0.hooksOnChange.append((changes, hook)) }
+    }
+
+    /// The calls that change what is where in a folder.
+    private static let changes: Set = ["rename", "makeDirectory", "removeFile", "removeDirectory"]
+
     /// Kills the process now: every call throws `.simulatedCrash` until `restart`.
     public func crash() {
         state.withLock {
@@ -122,6 +132,7 @@ public final class SimulatedFaults: Sendable {
             $0.effectsByName = [:]
             $0.hooks = [:]
             $0.hooksByName = [:]
+            $0.hooksOnChange = []
             $0.rule = nil
         }
     }
@@ -165,20 +176,25 @@ public final class SimulatedFaults: Sendable {
     func begin(_ part: String, _ name: String, _ path: String) throws(FileError) -> Outcome {
         let dead = FileError(
             code: .simulatedCrash, operation: name, path: path, reason: "the process is dead in this simulation")
-        let (operation, hook): (Operation?, (@Sendable () -> Void)?) = state.withLock { state in
-            guard !state.isCrashed else { return (nil, nil) }
+        let (operation, hooks): (Operation?, [@Sendable () -> Void]) = state.withLock { state in
+            guard !state.isCrashed else { return (nil, []) }
             let operation = Operation(number: state.count, part: part, name: name, path: path)
             state.count += 1
             if state.log.count >= 10_000 { state.log.removeFirst(5_000) }
             state.log.append(operation)
             if let due = state.hooksByName[name] {
                 state.hooksByName[name] = due.calls > 0 ? (due.calls - 1, due.hook) : nil
-                if due.calls == 0 { return (operation, due.hook) }
+                if due.calls == 0 { return (operation, [due.hook]) }
             }
-            return (operation, state.hooks.removeValue(forKey: operation.number))
+            var hooks = state.hooks.removeValue(forKey: operation.number).map { [$0] } ?? []
+            if part != "mount", Self.changes.contains(name) {
+                hooks += state.hooksOnChange.filter { $0.changes == 0 }.map(\.hook)
+                state.hooksOnChange = state.hooksOnChange.filter { $0.changes > 0 }.map { ($0.changes - 1, $0.hook) }
+            }
+            return (operation, hooks)
         }
         guard let operation else { throw dead }
-        hook?()
+        for hook in hooks { hook() }
         let effect: Effect? = state.withLock { state in
             if state.isCrashed { return .crash }
             let effect =

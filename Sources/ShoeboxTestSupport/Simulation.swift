@@ -143,6 +143,11 @@ public final class Simulation {
             machine.faults.run(at: machine.faults.operationCount + calls) {
                 users.perform(act, on: machine, root, step: step)
             }
+        case .userBefore(let number, let changes, let root, let act):
+            let machine = machine(number)
+            let users = users
+            let step = stepNumber
+            machine.faults.run(beforeChange: changes) { users.perform(act, on: machine, root, step: step) }
         case .fault(let number, let fault): strike(index(number), fault)
         case .sync(let number):
             world.clock.advance(milliseconds: setup.roundMilliseconds)

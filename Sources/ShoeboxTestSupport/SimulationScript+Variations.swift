@@ -31,6 +31,8 @@ extension SimulationStep {
         case .user(_, let root, let act): .user(machine: machine, root: root, act)
         case .userDuring(_, let calls, let root, let act):
             .userDuring(machine: machine, afterCalls: calls, root: root, act)
+        case .userBefore(_, let changes, let root, let act):
+            .userBefore(machine: machine, afterChanges: changes, root: root, act)
         case .fault(_, let fault): .fault(machine: machine, fault)
         case .sync: .sync(machine: machine)
         case .syncDuring(_, let calls, let other): .syncDuring(machine: machine, afterCalls: calls, other: other)

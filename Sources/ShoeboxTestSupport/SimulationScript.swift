@@ -12,6 +12,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var sharedPercent = 25
         /// Acts of a hundred that happen in the middle of a round.
         public var midRoundPercent = 10
+        /// Of a hundred acts in the middle of a round, those just before the engine changes something in a watched folder.
+        public var beforeChangePercent = 0
         /// Rounds of a hundred in the middle of which another replica does one.
         public var overlapPercent = 0
         /// Acts of a hundred that are in folders in folders, or in one that was moved in the same moment.
@@ -132,6 +134,9 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         let root: SimulationStep.Root = random.below(100) < profile.sharedPercent ? .shared : .library
         let act = act(&random, profile)
         if random.below(100) < profile.midRoundPercent {
+            if profile.beforeChangePercent > 0, random.below(100) < profile.beforeChangePercent {
+                return .userBefore(machine: machine, afterChanges: random.below(5), root: root, act)
+            }
             return .userDuring(machine: machine, afterCalls: random.below(60), root: root, act)
         }
         return .user(machine: machine, root: root, act)

@@ -8,6 +8,9 @@ public enum SimulationStep: Hashable, Sendable {
     case user(machine: Int, root: Root, Act)
     /// As `user`, but just before the engine's call that comes after some more calls, so in the middle of a round.
     case userDuring(machine: Int, afterCalls: Int, root: Root, Act)
+    /// As `userDuring`, just before the engine renames, makes or removes something in a watched folder, after some more such
+    /// changes: between its look and its deed.
+    case userBefore(machine: Int, afterChanges: Int, root: Root, Act)
     /// Fate does something to a machine.
     case fault(machine: Int, Fault)
     /// A replica does a round; a dead one is started first.
@@ -311,7 +314,7 @@ extension SimulationStep {
     /// Whether the step is something that goes wrong, and not what people do.
     var isFate: Bool {
         switch self {
-        case .user, .userDuring, .sync, .syncDuring, .syncBetween, .pass, .command: false
+        case .user, .userDuring, .userBefore, .sync, .syncDuring, .syncBetween, .pass, .command: false
         case .fault, .serverCrash, .backUpStorage, .restoreStorage, .storageRoom: true
         }
     }

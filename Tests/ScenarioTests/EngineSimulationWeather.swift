@@ -29,6 +29,8 @@ enum EngineWeather: String, CaseIterable {
     case twins
     /// As watching, and every device is shown what others publish late, by a time of its own for each of them: it knows a part.
     case uneven
+    /// As watching, and people do things just before the engine renames, makes or removes something.
+    case raced
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -38,7 +40,7 @@ enum EngineWeather: String, CaseIterable {
         .calm, .midRound, .crashes, .unmounts, .staleness, .clocks, .lostEvents, .errors, .storms,
     ]
     static let villages: [EngineWeather] = [
-        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven,
+        .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
         .variations, .everything,
     ]
 
@@ -63,7 +65,8 @@ enum EngineWeather: String, CaseIterable {
     }
 
     private func villageProfile(_ seed: UInt64) -> SimulationScript.Profile {
-        var profile = self == .sharing || self == .watching ? SimulationScript.Profile.calm : SimulationScript.Profile()
+        var profile =
+            [.sharing, .watching, .raced].contains(self) ? SimulationScript.Profile.calm : SimulationScript.Profile()
         profile.allowsManyAtOnce = true
         profile.syncPercent = 40
         profile.sharedPercent = 35
@@ -72,6 +75,9 @@ enum EngineWeather: String, CaseIterable {
         case .watching:
             (profile.commandPercent, profile.midRoundPercent, profile.nestedPercent) = (15, 15, 50)
             (profile.overlapPercent, profile.replacePercent) = (40, 15)
+        case .raced:
+            (profile.commandPercent, profile.midRoundPercent, profile.nestedPercent) = (10, 60, 30)
+            (profile.beforeChangePercent, profile.overlapPercent, profile.replacePercent) = (80, 20, 20)
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [
