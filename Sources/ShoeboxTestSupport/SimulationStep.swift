@@ -341,3 +341,21 @@ extension SimulationStep {
         return String(result.dropLast())
     }
 }
+
+extension SimulationStep.Act {
+    /// Whether something is deleted for good by it, and not only written over or moved.
+    var isDeletion: Bool {
+        switch self {
+        case .delete, .deleteMany, .inMoved(_, _, _, .delete, _): true
+        default: isDeletionOfFolder
+        }
+    }
+
+    /// Whether a folder is deleted for good by it.
+    var isDeletionOfFolder: Bool {
+        switch self {
+        case .deleteFolder, .replaceFolder(_, .otherOfDeleted, _, _, _): true
+        default: false
+        }
+    }
+}

@@ -67,18 +67,6 @@ final class SimulationUsers: Sendable {
         }
         let after = shown(on: machine)
         let placesAfter = places(on: machine)
-        let isDeletion =
-            switch act {
-            case .delete, .deleteFolder, .deleteMany, .inMoved(_, _, _, .delete, _),
-                .replaceFolder(_, .otherOfDeleted, _, _, _):
-                true
-            default: false
-            }
-        var isOfFolder = false
-        switch act {
-        case .deleteFolder, .replaceFolder(_, .otherOfDeleted, _, _, _): isOfFolder = true
-        default: break
-        }
         state.withLock { state in
             state.ledger.waive(before.subtracting(after), step: step)
             // What commands said of a photo goes nowhere with it, unless its sidecar does.
@@ -93,7 +81,8 @@ final class SimulationUsers: Sendable {
                 return (try? disk.read(path)) != nil
             }
             state.ledger.noteAct(
-                before: placesBefore, after: placesAfter, isDeletion: isDeletion, isOfFolder: isOfFolder,
+                before: placesBefore, after: placesAfter, isDeletion: act.isDeletion,
+                isOfFolder: act.isDeletionOfFolder,
                 machine: machine.name, step: step,
                 knowsFolder: !state.uncompared.contains(machine.name))
             if let gone {
