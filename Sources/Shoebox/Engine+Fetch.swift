@@ -182,17 +182,18 @@ extension Engine {
     private func noteLost(_ reading: HeadReading, of peer: PeerRow, before stored: HeadCursor, in id: ZoneID) throws {
         let isReadFromStart = reading.isReplaced || knownHeads[id]?[peer.replica] == nil
         // A cursor at the start of a file comes from the file before it.
-        let isLost = isReadFromStart && stored.offset > 0 && reading.greatestSeen < stored.serial
-        guard isLost, let zone = zones[id], let account = peer.account, zone.control.knows(account),
-            peer.applied.sequence > 0, try carried(of: peer.replica, in: id) < peer.applied.sequence
-        else {
-            if !isLost { try clearProblems("headLost", in: id, below: "/heads/\(peer.replica)") }
-            return
-        }
+        let isOlder = isReadFromStart && stored.offset > 0 && reading.seen?.serial ?? 0 < stored.serial
+        guard isReadFromStart, let zone = zones[id], let account = peer.account else { return }
+        let named = reading.seen?.last.sequence ?? 0
+        // What another one has published again since is that one's.
+        let isLost =
+            try isOlder && zone.control.knows(account)
+            && store.read { db in try db.hasPublished(in: id, by: peer.replica, after: named) }
+        guard isLost else { return try clearProblems("headLost", in: id, below: "/heads/\(peer.replica)") }
         try report(
             "headLost", path: "zones/\(id)/heads/\(peer.replica)", zone: id,
             "What \(label(of: account)) published in '\(zone.control.title)' is not named any more in the cloud folder: the file that does was damaged, or put back to a backup.",
-            "Nothing is lost: you have it all, and that device names it again when it runs. Until then, people who are new in the share do not get it."
+            "Nothing is lost: you have it all. That device names it again when it runs; if it does not, the owner's device does, after a day. Until then, people who are new in the share do not get it."
         )
     }
 

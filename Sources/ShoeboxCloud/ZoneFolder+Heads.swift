@@ -10,8 +10,8 @@ public struct HeadReading: Hashable, Sendable {
     /// Whether what was read of the file before is not there any more, and it was read from its start: the mount was put back to
     /// an older state, or shows one, or the file was overwritten.
     public var isReplaced = false
-    /// The greatest serial of all records that were seen and hold; 0 for none.
-    public var greatestSeen: UInt64 = 0
+    /// The record of the greatest serial that was seen and holds, news or not.
+    public var seen: HeadRecord?
     /// What is wrong with the file; `.notYet` when its author isn't seen yet, and the cursor stays then.
     public var problems: [CloudError]
 }
@@ -66,7 +66,7 @@ extension ZoneFolder {
                 do {
                     let (record, next) = try HeadRecord.decode(found, zone: zone, replica: replica)
                     done = max(done, found.range.upperBound)
-                    reading.greatestSeen = max(reading.greatestSeen, record.serial)
+                    if record.serial > reading.seen?.serial ?? 0 { reading.seen = record }
                     guard record.serial > max(best?.serial ?? 0, reading.cursor.serial) else { continue }
                     try checkDevice(record.device, of: record.account, path: path)
                     (best, nextFile) = (record, next)

@@ -157,6 +157,14 @@ extension Database {
         ).map(StoredChange.init)
     }
 
+    /// Whether a replica published something after a segment that counts, and that nobody else has published again.
+    public func hasPublished(in zone: ZoneID, by sender: ReplicaID, after sequence: UInt64) throws -> Bool {
+        try Bool.fetchOne(
+            cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM change WHERE zone = ? AND sender = ? AND sequence > ? AND state = 1)"
+            ), arguments: [zone.data, sender.data, Int64(bitPattern: sequence)]) ?? false
+    }
+
     /// The changes of a record that a replica published, or was to publish, and that are refused.
     public func refusedChanges(of id: RecordID, by sender: ReplicaID) throws -> [StoredChange] {
         try Row.fetchAll(
