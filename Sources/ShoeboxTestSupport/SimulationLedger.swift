@@ -111,13 +111,16 @@ public struct SimulationLedger: Sendable {
     }
 
     /// Notes what an act did to contents, from where each was shown on a machine before and after it.
+    ///
+    /// - Parameter replaced: the start of the paths in a folder in whose place another one was put: what is there was moved.
     mutating func noteAct(
         before: [Int: Set<String>], after: [Int: Set<String>], isDeletion: Bool, isOfFolder: Bool, machine: String,
-        step: Int, knowsFolder: Bool
+        step: Int, knowsFolder: Bool, replaced: String? = nil
     ) {
         for (number, places) in before where entries.indices.contains(number) {
             let now = after[number] ?? []
-            guard now != places else { continue }
+            let isReplaced = replaced.map { folder in now.contains { $0.hasPrefix(folder) } } ?? false
+            guard now != places || isReplaced else { continue }
             entries[number].touches += 1
             if now.contains(where: { $0.hasPrefix("shared/") }) { entries[number].wasCarriedIn = true }
             if now.count < places.count { entries[number].isOneCopyRemoved = true }

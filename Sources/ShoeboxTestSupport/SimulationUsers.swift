@@ -60,6 +60,9 @@ final class SimulationUsers: Sendable {
             if deed == .deleteOwner { gone = gone?.parent }
         default: break
         }
+        // What is in a folder of the same name afterwards was moved all the same.
+        var replaced: RelativePath?
+        if case .replaceFolder(let folder, _, _, _, _) = act { replaced = pointed.subfolder(folder) }
         do throws(FileError) {
             try carryOut(act, machine, disk, root, step)
         } catch {
@@ -84,7 +87,8 @@ final class SimulationUsers: Sendable {
                 before: placesBefore, after: placesAfter, isDeletion: act.isDeletion,
                 isOfFolder: act.isDeletionOfFolder,
                 machine: machine.name, step: step,
-                knowsFolder: !state.uncompared.contains(machine.name))
+                knowsFolder: !state.uncompared.contains(machine.name),
+                replaced: replaced.map { "\(disk.name)/\($0)/" })
             if let gone {
                 let isShare = if case .shareFolder = act { true } else { false }
                 let root = isShare ? machine.shared.name : disk.name
