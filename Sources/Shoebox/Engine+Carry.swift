@@ -133,7 +133,7 @@ extension Engine {
         for code in ["rolledBack", "segmentMissing", "cutShort"] {
             try clearProblems(code, in: zone.id, below: "/log/\(peer.replica)")
         }
-        try clearProblems("headLost", in: zone.id, below: "/heads/\(peer.replica)")
+        try noteFound(ChainKey(zone: zone.id, replica: peer.replica))
         log("published \(count) changes again that \(peer.replica) had published in '\(zone.control.title)'")
     }
 }

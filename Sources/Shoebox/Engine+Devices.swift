@@ -9,24 +9,21 @@ extension Engine {
     ///
     /// - Parameter isFirst: whether to look even if nothing tells of news.
     func followAccount(isFirst: Bool = false) throws -> Bool {
-        // Nothing tells that they were taken out of the container.
         let now = world.uptimeMilliseconds()
-        let isDue = accountFollowed.map { now >= $0 + 600_000 } ?? true
-        if isFirst || isDue || !hasFollowedAccount || hasAccountNews {
-            try directory.refresh(account)
-            try adoptStatements(directory.statements(of: account))
-            try directory.publish(identity)
-            // Whose devices and keys the controls of own zones depend on; later their heads tell of news.
-            if !hasFollowedAccount {
-                for zone in zones.values where zone.row.isMine && zone.row.state == .active {
-                    for other in zone.control.participants.values where other.takesPart {
-                        try directory.refresh(other.account)
-                    }
-                }
+        if isFirst || !hasFollowedAccount || hasAccountNews {
+            try lookAtAccount()
+        } else if accountDue.map({ now >= $0 }) ?? true {
+            // Nothing tells that they were taken out of the container. Where they can't be put back, all else goes on.
+            do {
+                try lookAtAccount()
+                try clearProblem("accountUnreachable")
+            } catch let error as CloudError where error.concernsOneZone || error.cause?.code == .full {
+                accountDue = now + 60_000
+                try report(
+                    "accountUnreachable",
+                    "What your account says of its devices cannot be read in the cloud folder, or put back there: \(error.message).",
+                    error.remedy)
             }
-            hasFollowedAccount = true
-            accountFollowed = now
-            hasAccountNews = false
         }
         guard var entry = try accountEntry() else { return true }
         if entry.devices[identity.device]?.isRetired == true {
@@ -46,6 +43,24 @@ extension Engine {
             log("made new keys for the account's \(entry.devicesInGoodStanding.count) devices")
         }
         return true
+    }
+
+    /// Reads what the account's other devices have said, and publishes what is missing of all that.
+    private func lookAtAccount() throws {
+        try directory.refresh(account)
+        try adoptStatements(directory.statements(of: account))
+        try directory.publish(identity)
+        // Whose devices and keys the controls of own zones depend on; later their heads tell of news.
+        if !hasFollowedAccount {
+            for zone in zones.values where zone.row.isMine && zone.row.state == .active {
+                for other in zone.control.participants.values where other.takesPart {
+                    try directory.refresh(other.account)
+                }
+            }
+        }
+        hasFollowedAccount = true
+        hasAccountNews = false
+        accountDue = world.uptimeMilliseconds() + 600_000
     }
 
     /// The account as this device knows it.

@@ -132,6 +132,8 @@ extension Engine {
             if heads[peer.replica] == nil, peer.head != peer.applied || cursor.serial > 0 {
                 cursor = HeadCursor(file: cursor.file)
             }
+            let chain = ChainKey(zone: id, replica: peer.replica)
+            if isLostAndJustRead(chain, now: now) { continue }
             let reading: HeadReading
             do { reading = try folder.readHead(peer.replica, from: cursor) } catch {
                 guard error.concernsOneZone else { throw error }
@@ -143,7 +145,6 @@ extension Engine {
             }
             // The mount may have been put back: look whether the own heads are still what they were, also where nobody else
             // publishes anything that could be missed.
-            let chain = ChainKey(zone: id, replica: peer.replica)
             if reading.isReplaced {
                 if shorterHeads.insert(chain).inserted { lookAtOwnHeads() }
                 ownHeadsWritten[id] = nil
@@ -154,10 +155,10 @@ extension Engine {
                 for problem in reading.problems where problem.code != .notYet {
                     try report("headDamaged", path: problem.path, zone: id, problem.message, problem.remedy)
                 }
-                try noteLost(reading, of: peer, before: stored, in: id)
+                try noteLost(reading, from: cursor, of: peer, before: stored, in: id)
                 continue
             }
-            try clearProblems("headLost", in: id, below: "/heads/\(peer.replica)")
+            try noteFound(chain)
             // A newer whole record says all that the damaged ones said: a crash while appending leaves such.
             try clearProblems("headDamaged", in: id, below: "/heads/\(peer.replica)")
             heads[peer.replica] = newest
@@ -175,26 +176,6 @@ extension Engine {
         if isWhole { try clearProblem("headUnreadable", zone: id) }
         knownHeads[id] = heads
         return heads
-    }
-
-    /// Notes that a head has nothing any more of what was read of it before, or takes that back: who comes now would learn nothing of
-    /// what that device published.
-    private func noteLost(_ reading: HeadReading, of peer: PeerRow, before stored: HeadCursor, in id: ZoneID) throws {
-        let isReadFromStart = reading.isReplaced || knownHeads[id]?[peer.replica] == nil
-        // A cursor at the start of a file comes from the file before it.
-        let isOlder = isReadFromStart && stored.offset > 0 && reading.seen?.serial ?? 0 < stored.serial
-        guard isReadFromStart, let zone = zones[id], let account = peer.account else { return }
-        let named = reading.seen?.last.sequence ?? 0
-        // What another one has published again since is that one's.
-        let isLost =
-            try isOlder && zone.control.knows(account)
-            && store.read { db in try db.hasPublished(in: id, by: peer.replica, after: named) }
-        guard isLost else { return try clearProblems("headLost", in: id, below: "/heads/\(peer.replica)") }
-        try report(
-            "headLost", path: "zones/\(id)/heads/\(peer.replica)", zone: id,
-            "What \(label(of: account)) published in '\(zone.control.title)' is not named any more in the cloud folder: the file that does was damaged, or put back to a backup.",
-            "Nothing is lost: you have it all. That device names it again when it runs; if it does not, the owner's device does, after a day. Until then, people who are new in the share do not get it."
-        )
     }
 
     /// Whether a head is of somebody who takes part, or ever did. Anyone with the mount can put a valid head there; what

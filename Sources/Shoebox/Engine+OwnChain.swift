@@ -56,7 +56,7 @@ extension Engine {
     /// asks whether all is well, or something else on the mount was put back.
     func lookAtOwnHeads() {
         ownHeadsWritten = [:]
-        accountFollowed = nil
+        accountDue = nil
     }
 
     static let restored = "This library's state was copied or restored from a backup"

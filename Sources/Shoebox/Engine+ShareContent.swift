@@ -92,7 +92,11 @@ extension Engine {
         let names = paths.compactMap { reference in reference.path.map { "'\(display($0, reference.root))'" } }
         let more = names.count > 3 ? " and \(names.count - 3) more" : ""
         return names.prefix(3).joined(separator: ", ") + more + ", \(files) file\(files == 1 ? "" : "s")"
-            + (coming > 0 ? " (\(coming) more as soon as all of it is there and can be read)" : "")
+            + comingText(coming)
+    }
+
+    private func comingText(_ count: Int) -> String {
+        count > 0 ? " (\(count) more as soon as all of it is there and can be read)" : ""
     }
 
     private func fileCount(of row: BaseRow, besides gone: Set<RecordID>, _ db: Database) throws -> Int {
@@ -188,7 +192,7 @@ extension Engine {
         guard zone.row.state == .active else { throw endedError(zone) }
         try refuseIfShownElsewhere(zone)
         for path in paths { _ = try record(at: path) }
-        try takeAsItIs(paths)
+        let coming = try takeAsItIs(paths)
         let gone = try gone(from: store.read { db in try paths.map { try shownRow($0, db) } })
         var already: [String] = []
         try store.write { db in
@@ -211,7 +215,7 @@ extension Engine {
         pushSoon()
         return Reply(
             lines: already.map { "'\($0)' was in '\(zone.control.title)' already" }
-                + ["\(paths.count - already.count) added to '\(zone.control.title)'"])
+                + ["\(paths.count - already.count) added to '\(zone.control.title)'\(comingText(coming))"])
     }
 
     /// Moves things of a share back to where the owner's library has them.

@@ -88,8 +88,10 @@ public final class Engine {
     var lastOffered: [ZoneID: UInt64] = [:]
     /// When it was last looked whether the container has lost what others have published (uptime).
     var lostLookedFor: [ZoneID: UInt64] = [:]
-    /// Chains whose head file has less than was read of it before, by the last poll.
+    /// Chains whose head file is not what was read of it before, by the last poll.
     var shorterHeads: Set<ChainKey> = []
+    /// Those of them that show less than was read.
+    var lostHeads: [ChainKey: LostHead] = [:]
     /// The versions of each zone's control, named by heads, that were looked at by this process.
     var judgedControls: [ZoneID: Set<ControlVersion>] = [:]
     /// The control that the own head was found to name, where this state does not know it.
@@ -154,8 +156,8 @@ public final class Engine {
     var openProblems: Set<String> = []
     /// Whether the account's chain was read and published since the process started.
     var hasFollowedAccount = false
-    /// When the own account's statements were last looked at (uptime, milliseconds); nil to do it with the next round.
-    var accountFollowed: UInt64?
+    /// When the own account's statements are looked at again (uptime, milliseconds); nil for with the next round.
+    var accountDue: UInt64?
     /// When the inbox was last listed (uptime); nil for not yet, or to be listed at once.
     var inboxListed: UInt64?
     /// Letters that could not be read yet, and how often that was tried.

@@ -12,6 +12,8 @@ public final class AccountDirectory: Sendable {
         /// How often a name was tried whose bytes were not what it says.
         var failures: [AccountID: [String: Int]] = [:]
         var entries: [AccountID: AccountEntry] = [:]
+        /// Accounts of which what is there is durable: a process that died may have published it just before.
+        var durable: Set<AccountID> = []
     }
 
     /// The most statements read of one account at a time; an account has a few for each device. What is no statement is
@@ -123,8 +125,9 @@ public final class AccountDirectory: Sendable {
             try publish(statement, of: account)
             isNew = true
         }
-        guard isNew else { return }
+        guard isNew || !state.withLock({ $0.durable.contains(account) }) else { return }
         do { try access.mount.synchronize() } catch { throw CloudError(error) }
+        state.withLock { _ = $0.durable.insert(account) }
         try refresh(identity.account)
     }
 

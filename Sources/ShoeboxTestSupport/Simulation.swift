@@ -145,9 +145,11 @@ public final class Simulation {
             }
         case .userBefore(let number, let changes, let root, let act):
             let machine = machine(number)
-            let users = users
-            let step = stepNumber
-            machine.faults.run(beforeChange: changes) { users.perform(act, on: machine, root, step: step) }
+            let simulation = UnsafeSimulation(simulation: self)
+            machine.faults.run(beforeChange: changes) {
+                let simulation = simulation.simulation
+                simulation.users.perform(act, on: machine, root, step: simulation.stepNumber)
+            }
         case .fault(let number, let fault): strike(index(number), fault)
         case .sync(let number):
             world.clock.advance(milliseconds: setup.roundMilliseconds)

@@ -329,6 +329,23 @@ import Testing
         #expect(dave.tree(.shared).values.sorted() == ["aaa", "bbb"])
     }
 
+    @Test func `an own account that can't be put back, or read, keeps nothing else from going on`() throws {
+        let party = try Party(bob: "readOnly")
+        let account = "accounts/\(party.alice.identity.account)"
+        party.alice.machine.faults.setRule {
+            $0.part == "mount" && $0.path.hasPrefix(account) ? .fail(.denied) : nil
+        }
+        party.village.world.clock.advance(milliseconds: 601_000)
+        try party.alice.machine.library.write("Summer/new.jpg", "new")
+        try party.village.pass(6)
+        #expect(party.bob.tree(.shared)["alice/Summer/new.jpg"] == "new")
+        #expect(party.alice.problems.map(\.code) == ["accountUnreachable"], "\(party.alice.problems)")
+        party.alice.machine.faults.setRule(nil)
+        party.village.world.clock.advance(milliseconds: 61_000)
+        try party.village.pass(2)
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
     @Test(arguments: ["", "{\"format\": \"holiday\"}", "{\"format\": \"shoebox.container/1\", \"id\": \"x\"}"])
     func `a damaged container.json is written anew on demand, with the same id, and a newer one never`(text: String)
         throws

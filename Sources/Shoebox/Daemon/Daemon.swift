@@ -33,6 +33,9 @@ public final class Daemon {
     private var rescanAt: UInt64?
     /// The numbers of the watched folders that the watcher does not see all of.
     private var unwatched: Set<Int> = []
+    /// When the watcher tries these again, and how long it then waits for the next time: each time it looks at all directories.
+    private var rewatch: (at: UInt64, pauseMilliseconds: UInt64) = (0, 60_000)
+    private var toldProblems: Set<WatcherProblem> = []
 
     /// Takes the lock and opens everything.
     ///
@@ -128,8 +131,12 @@ public final class Daemon {
         rings = []
         if let at = rescanAt, at <= now {
             rescanAt = now + 60_000
-            // One that runs looks whether it can watch by now what it could not, and has all of it looked at then.
-            if let watcher, watcher.processID != nil { watcher.watchAnew() } else { work.needsScan = true }
+            work.needsScan = true
+            if rewatch.at <= now {
+                watcher?.watchAnew(unwatched)
+                rewatch.pauseMilliseconds = min(600_000, rewatch.pauseMilliseconds * 2)
+                rewatch.at = now + rewatch.pauseMilliseconds
+            }
         }
         work.needsScan = work.needsScan || rung.contains(.scan)
         if rung.contains(.scan) { engine.lookAtOwnHeads() }
@@ -152,7 +159,10 @@ public final class Daemon {
             failures = 0
             activity.update { $0.isFailing = false }
             finish(outcome, startedAt: now, wasScan: work.needsScan, reached: reaches)
-            if work.hasHint { schedule.noteHint(didSomething: outcome.didSomething, now: now) }
+            if work.hasHint {
+                let end = engine.world.uptimeMilliseconds()
+                schedule.noteHint(didSomething: outcome.didSomething, tookMilliseconds: end &- now, now: end)
+            }
         } catch {
             try recover(error, work, startedAt: now)
         }
@@ -234,19 +244,25 @@ public final class Daemon {
     /// Takes back that the watcher does not see everything.
     private func noteWatched(_ whole: Set<Int>) throws {
         guard !whole.isEmpty else { return }
-        unwatched.subtract(whole)
-        guard unwatched.isEmpty else { return }
-        rescanAt = nil
+        guard unwatched.subtracting(whole).isEmpty else { return unwatched.subtract(whole) }
         try engine.clearProblem("watcher")
+        unwatched = []
+        rescanAt = nil
+        rewatch = (0, 60_000)
+        toldProblems = []
     }
 
     /// Notes what keeps the watcher from seeing everything; until it does, the folders are looked at now and then.
     private func note(_ problems: [WatcherProblem]) throws {
         for problem in problems {
-            log(problem.message)
-            if case .restarted = problem { continue }
+            if case .restarted = problem {
+                log(problem.message)
+                continue
+            }
             unwatched.formUnion(problem.root.map { [$0] } ?? [0, 1])
             rescanAt = rescanAt ?? engine.world.uptimeMilliseconds() + 60_000
+            guard toldProblems.insert(problem).inserted else { continue }
+            log(problem.message)
             try engine.report(
                 "watcher", problem.message,
                 "The folders are looked at every minute until then; run 'shoebox sync' to have it done now.")

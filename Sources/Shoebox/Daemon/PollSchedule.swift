@@ -41,6 +41,7 @@ struct PollSchedule: Sendable {
         }
         if reached { self.isOffline = false }
         if didSomething {
+            (emptyHints, hintsFrom) = (0, 0)
             quietPolls = 0
             interval = activeMilliseconds
             quickRounds += 1
@@ -58,9 +59,13 @@ struct PollSchedule: Sendable {
 
     /// Notes what a round came to that a hint had led to. Own writing gives hints, too: what fails and is tried again with each
     /// would else go on without a pause.
-    mutating func noteHint(didSomething: Bool, now: UInt64) {
-        emptyHints = didSomething || now > hintFollowed + 5_000 ? 0 : emptyHints + 1
+    ///
+    /// - Parameter tookMilliseconds: how long the round took; no more than half of the time goes into such.
+    mutating func noteHint(didSomething: Bool, tookMilliseconds: UInt64, now: UInt64) {
+        emptyHints = didSomething || now > hintFollowed + tookMilliseconds + 5_000 ? 0 : emptyHints + 1
         hintFollowed = now
-        hintsFrom = emptyHints == 0 ? now : now + min(activeMilliseconds, 10 << UInt64(min(emptyHints, 16)))
+        let pause = max(
+            min(activeMilliseconds, 10 << UInt64(min(emptyHints, 16))), min(idleMilliseconds, tookMilliseconds))
+        hintsFrom = emptyHints == 0 ? now : now + pause
     }
 }

@@ -119,7 +119,7 @@ extension StatusReport {
         }
         if recoveryFile != nil {
             result.append(
-                "reminder: without the account's devices nobody can restore it yet: 'shoebox account export --recovery FILE'"
+                "reminder: without its devices nobody can restore the account yet: 'shoebox account export --recovery FILE'"
             )
         }
         return result

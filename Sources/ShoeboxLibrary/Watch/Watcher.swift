@@ -44,7 +44,7 @@ public enum WatcherProblem: Hashable, Sendable {
     /// The number of the root that it is about; nil for all.
     public var root: Int? {
         switch self {
-        case .watchLimit(let root, _), .unwatchable(let root, _): root
+        case .watchLimit(let root, _), .unwatchable(let root, _): root >= 0 ? root : nil
         case .restarted, .notRunning: nil
         }
     }

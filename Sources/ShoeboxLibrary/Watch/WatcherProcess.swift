@@ -90,9 +90,12 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
         }
     }
 
-    /// Watches all roots anew. A watch stays on the directory that was there before something was mounted over it.
-    public func watchAnew() {
-        condition.withLock { for index in roots.indices { sendRoot(index) } }
+    /// Watches roots anew, by their numbers; all without. A watch stays on the directory that was there before something was
+    /// mounted over it.
+    public func watchAnew(_ numbers: Set<Int>? = nil) {
+        condition.withLock {
+            for index in roots.indices where numbers?.contains(index) ?? true { sendRoot(index) }
+        }
     }
 
     /// As `Watcher` says.
