@@ -23,9 +23,12 @@ extension Engine {
         let applier = makeApplier(root)
         for record in rows where record.type.hasContent && record.isLive {
             let found = try store.read { db -> (BaseRow, RelativePath, PhotoDetails, SidecarRow?)? in
-                guard let row = try db.base(record.id), row.root == root, !row.isParked,
-                    let directory = try db.basePath(of: row.parent, top: [top(root)])
-                else { return nil }
+                guard let row = try db.base(record.id), row.root == root else { return nil }
+                guard !row.isParked, let directory = try db.basePath(of: row.parent, top: [top(root)]) else {
+                    // It, or a folder that it is in, is on its way to another place: it is written there.
+                    failed.insert(record.id)
+                    return nil
+                }
                 return (row, directory, try details(of: record.id, db), try db.sidecar(record.id))
             }
             guard let (row, directory, details, former) = found else { continue }
