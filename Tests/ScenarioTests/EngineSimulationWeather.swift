@@ -29,7 +29,8 @@ enum EngineWeather: String, CaseIterable {
     case twins
     /// As watching, and every device is shown what others publish late, by a time of its own for each of them: it knows a part.
     case uneven
-    /// As watching, and people do things just before the engine renames, makes or removes something.
+    /// As watching, and people do things just before the engine renames, makes or removes something; with some seeds as in
+    /// travels or twins.
     case raced
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
@@ -77,7 +78,12 @@ enum EngineWeather: String, CaseIterable {
             (profile.overlapPercent, profile.replacePercent) = (40, 15)
         case .raced:
             (profile.commandPercent, profile.midRoundPercent, profile.nestedPercent) = (10, 60, 30)
-            (profile.beforeChangePercent, profile.overlapPercent, profile.replacePercent) = (80, 20, 20)
+            (profile.beforeChangePercent, profile.overlapPercent) = (80, 20)
+            switch seed % 4 {
+            case 0, 1: profile.replacePercent = 20
+            case 2: (profile.travelPercent, profile.sharedPercent) = (40, 50)
+            default: (profile.equalPercent, profile.replacePercent, profile.sharedPercent) = (30, 10, 45)
+            }
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [
