@@ -32,6 +32,7 @@ extension Engine {
         var done: [(operation: FileOperation, stamp: FileStamp?)] = []
         let applier = makeApplier(root)
         var knownParents: [RelativePath: Bool] = [:]
+        var meant = MeantFolders(files(root))
         // Files that were written aside: their intents are stored at once, then all go to their places.
         var aside: [(operation: FileOperation, write: PreparedWrite)] = []
         var asideBytes: UInt64 = 0
@@ -54,6 +55,7 @@ extension Engine {
             switch result {
             case .done(let stamp):
                 done.append((operation, stamp))
+                meant.note(operation, stamp)
                 switch operation {
                 case .makeDirectory(_, let path), .move(_, _, let path), .unpark(_, let path): placed.insert(path)
                 default: break
@@ -85,7 +87,15 @@ extension Engine {
                 for item in batch { applier.discard(item.write) }
                 throw error
             }
-            for item in batch { try note(item.operation, applier.finish(item.write)) }
+            for item in batch {
+                guard meant.isThere(item.write.intent.path.parent) else {
+                    applier.discard(item.write)
+                    try note(item.operation, .stale("the folder of '\(item.write.intent.path)' is another one by now"))
+                    continue
+                }
+                let result = applier.finish(item.write)
+                try note(item.operation, inMeantFolder(item.operation, result, meant, isNew: true, root: root))
+            }
         }
 
         for operation in operations {
@@ -119,6 +129,7 @@ extension Engine {
                     lookAtObstacle(in: .init(root: root, path: parent.parent))
                     continue
                 }
+                meant.note(parent)
             }
             try makeWay(for: operation, root: root, scope)
             switch operation {
@@ -135,10 +146,16 @@ extension Engine {
                 if id.isZoneRoot || id.zone == .none, let parent = scope.layout.nodes[id]?.parent {
                     try noteMaking(id, at: path, in: parent, root: root)
                 }
-                let outcome: ApplyOutcome
+                var outcome: ApplyOutcome
                 do {
-                    let isTaken = try isDirectoryOfOther(than: id, at: path, scope, root)
+                    let isNew = try files(root).entry(at: path) == nil
+                    let isTaken = try !isNew && isDirectoryOfOther(than: id, at: path, scope, root)
                     outcome = isTaken ? .stale("another folder is still at '\(path)'") : applier.apply(operation)
+                    outcome = try inMeantFolder(operation, outcome, meant, isNew: isNew, root: root)
+                    // Or one that came in between.
+                    if case .done = outcome, try isDirectoryOfOther(than: id, at: path, scope, root) {
+                        outcome = .stale("another folder is at '\(path)'")
+                    }
                 } catch let error as FileError {
                     outcome = .failed(error)
                 }
@@ -150,12 +167,11 @@ extension Engine {
             default:
                 // Only writes can wait: what moves may be what one of them waits for.
                 try putInPlace()
-                let outcome: ApplyOutcome
-                do { outcome = try becameOther(operation, root: root) ?? applier.apply(operation) } catch let error
-                    as FileError
-                {
-                    outcome = .failed(error)
-                }
+                var outcome: ApplyOutcome
+                do {
+                    outcome = try becameOther(operation, root: root) ?? applier.apply(operation)
+                    outcome = try inMeantFolder(operation, outcome, meant, isNew: true, root: root)
+                } catch let error as FileError { outcome = .failed(error) }
                 try lookIfOther(outcome, of: operation, root: root)
                 try note(operation, outcome)
             }
@@ -213,17 +229,19 @@ extension Engine {
         for path in [from.parent, to.parent] { lookAtObstacle(in: .init(root: root, path: path)) }
     }
 
-    /// Whether the directory at a path is another folder's, which is to go elsewhere and could not: of two folders in one
-    /// directory nobody could tell what belongs to which.
+    /// Whether the directory at a path is another folder's, which is to go elsewhere and could not, or was moved there by its user a
+    /// moment ago: of two folders in one directory nobody could tell what belongs to which.
     private func isDirectoryOfOther(
         than id: RecordID, at path: RelativePath, _ scope: ApplyScope, _ root: RootKind
     ) throws -> Bool {
         guard let present = try present(path, root), present.kind == .directory else { return false }
         return try store.read { db in
-            guard let other = try db.base(at: path, root: root, top: top(root)), other != id,
-                scope.layout.nodes[other] != nil, let row = try db.base(other)
-            else { return false }
-            return row.kind == .folder && row.stamp.isSameFile(as: present.stamp)
+            let known = try db.base(inode: present.stamp.inode, root: root).filter { $0.stamp.birthNanoseconds != 0 }
+            let there = try db.base(at: path, root: root, top: top(root)).flatMap { try db.base($0) }
+            return (known + [there].compactMap(\.self)).contains { row in
+                row.id != id && row.kind == .folder && scope.layout.nodes[row.id] != nil
+                    && row.stamp.isSameFile(as: present.stamp)
+            }
         }
     }
 
@@ -418,7 +436,7 @@ extension FileOperation {
     }
 
     /// Whether it puts nothing anywhere.
-    fileprivate var isRemoval: Bool {
+    var isRemoval: Bool {
         switch self {
         case .remove, .removeDirectory, .park: true
         case .makeDirectory, .move, .unpark, .write: false

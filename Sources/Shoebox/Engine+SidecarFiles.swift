@@ -40,7 +40,9 @@ extension Engine {
                     lookAtObstacle(in: .init(root: root, path: directory.parent))
                     continue
                 }
-                switch try writeSidecar(details, of: row, in: directory, former: former, applier: applier) {
+                var meant = MeantFolders(files(root))
+                meant.note(directory)
+                switch try writeSidecar(details, of: row, in: directory, former: former, meant, applier: applier) {
                 case true?: outcome.operations += 1
                 case false?: continue
                 case nil: failed.insert(record.id)
@@ -55,7 +57,8 @@ extension Engine {
 
     /// Whether a sidecar was written; false if there was no need, or it is to be read first, nil if it failed.
     private func writeSidecar(
-        _ details: PhotoDetails, of row: BaseRow, in directory: RelativePath, former: SidecarRow?, applier: FileApplier
+        _ details: PhotoDetails, of row: BaseRow, in directory: RelativePath, former: SidecarRow?,
+        _ folders: MeantFolders, applier: FileApplier
     ) throws -> Bool? {
         let files = files(row.root)
         var taken: [FileName: FileStamp] = [:]
@@ -111,6 +114,16 @@ extension Engine {
         switch outcome {
         case .done(let stamp):
             guard let stamp else { return false }
+            guard folders.isThere(directory) else {
+                // There it would be said of some other photo.
+                if replaced == nil,
+                    try files.entry(at: directory.appending(name))?.stamp.isUnchanged(from: stamp) == true
+                {
+                    try files.removeFile(directory.appending(name))
+                }
+                lookAtObstacle(in: .init(root: row.root, path: directory))
+                return nil
+            }
             try clearProblem("sidecarNotWritten", path: display(directory.appending(name), row.root))
             try store.write { db in
                 try db.setSidecar(SidecarRow(id: row.id, name: name, stamp: stamp, rev: rev))
