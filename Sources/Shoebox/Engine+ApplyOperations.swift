@@ -106,11 +106,13 @@ extension Engine {
                 continue
             }
             guard !failed.contains(id) else { continue }
-            if let path = operation.path, !operation.isRemoval {
+            if let path = operation.path {
                 let parent = path.parent
                 guard
-                    !parent.names.indices.contains(where: { missing.contains(RelativePath(Array(parent.names[...$0]))) }
-                    )
+                    operation.isRemoval
+                        || !parent.names.indices.contains(where: {
+                            missing.contains(RelativePath(Array(parent.names[...$0])))
+                        })
                 else {
                     failed.insert(id)
                     continue

@@ -132,7 +132,8 @@ extension Engine {
             return try db.base(id)
         }
         // A folder that this very plan made is not noted yet.
-        guard let row, let entry = try files(root).entry(at: parent) else { return true }
-        return entry.stamp.isSameFile(as: row.stamp)
+        guard let row else { return true }
+        // One that is gone may have been moved a moment ago: what is to be removed from it is elsewhere then.
+        return try files(root).entry(at: parent)?.stamp.isSameFile(as: row.stamp) ?? false
     }
 }

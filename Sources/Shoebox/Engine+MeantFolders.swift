@@ -47,12 +47,11 @@ struct MeantFolders {
 
 extension Engine {
     /// What an operation came to: nothing, if the folder in which it put something is another one by now. What was put there is taken
-    /// back, before a look takes it for what its user put there.
+    /// back, before a look takes it for what its user put there. So what was to be removed, and is not there: it is elsewhere.
     func inMeantFolder(
         _ operation: FileOperation, _ result: ApplyOutcome, _ folders: MeantFolders, isNew: Bool, root: RootKind
     ) throws -> ApplyOutcome {
-        guard case .done(let stamp) = result, !operation.isRemoval, let path = operation.path,
-            !folders.isThere(path.parent)
+        guard case .done(let stamp) = result, let path = operation.path, !folders.isThere(path.parent)
         else { return result }
         do {
             try takeBack(operation, stamp, isNew: isNew, root: root)
