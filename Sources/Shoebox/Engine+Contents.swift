@@ -38,7 +38,11 @@ func stream(
 
 extension Engine {
     /// Local files that held certain bytes when last looked at, opened. Whoever reads them checks the hash.
-    func localSources(of hash: Digest32) throws -> [LocalSource] {
+    ///
+    /// - Parameter isRefused: is told of files that are there and can't be opened, by the paths for people.
+    func localSources(
+        of hash: Digest32, isRefused: (String, FileError) throws -> Void = { _, _ in }
+    ) throws -> [LocalSource] {
         let rows = try store.read { db in
             try db.base(contentHash: hash).compactMap { row -> (BaseRow, RelativePath)? in
                 guard let parent = try db.basePath(of: row.parent, top: [top(row.root)]), !row.isParked else {
@@ -47,12 +51,17 @@ extension Engine {
                 return (row, parent.appending(row.name))
             }
         }
-        return rows.compactMap { row, path in
-            do {
+        return try rows.compactMap { row, path in
+            let shown = display(path, row.root)
+            do throws(FileError) {
                 let file = try files(row.root).open(path)
                 guard try file.stamp().isUnchanged(from: row.stamp) else { return nil }
-                return LocalSource(file: file, name: row.name, shown: display(path, row.root))
-            } catch { return nil }
+                return LocalSource(file: file, name: row.name, shown: shown)
+            } catch {
+                // What is gone, or away, is told of by the look at its folder.
+                if !error.isAbsence, error.code != .offline { try isRefused(shown, error) }
+                return nil
+            }
         }
     }
 

@@ -122,7 +122,7 @@ extension Engine {
             switch error.code {
             case .changedWhileReading: return false
             case .sourceUnreadable:
-                try reportUnpublished(source, error)
+                try reportUnpublished(source.shown, error.cause?.reason ?? error.message)
                 return false
             default: throw error
             }

@@ -13,6 +13,7 @@ extension Engine {
     public func pushAll() throws -> Int {
         try openContainer()
         try reloadZones()
+        noRoom = nil
         var total = 0
         var progress = true
         // A move's mark waits for the zone that the record moved to, so a later pass may find more.
@@ -25,9 +26,10 @@ extension Engine {
                     if count > 0 { progress = true }
                     try clearProblem("zoneUnwritable", zone: zone.id)
                 } catch let error as CloudError where error.concernsOneZone {
+                    let title = zone.control.title.isEmpty ? "your library" : "'\(zone.control.title)'"
                     try report(
                         "zoneUnwritable", path: error.path, zone: zone.id,
-                        "Your changes in '\(zone.control.title)' cannot be published: \(error.message).", error.remedy)
+                        "Your changes in \(title) cannot be published: \(error.message).", error.remedy)
                 }
             }
         }
@@ -309,7 +311,10 @@ extension Engine {
             try ensure(known)
             return known
         }
-        for source in try localSources(of: asset.contentHash) {
+        // What is larger has no room either; smaller photos, and what is said of them, go on.
+        if let noRoom, asset.size >= noRoom.size { return nil }
+        var refused: [(shown: String, error: FileError)] = []
+        for source in try localSources(of: asset.contentHash, isRefused: { refused.append(($0, $1)) }) {
             let located: AssetReference
             do throws(CloudError) {
                 located = try AssetStore(mount: world.mount).upload(
@@ -319,9 +324,12 @@ extension Engine {
                 switch error.code {
                 case .changedWhileReading: continue
                 case .sourceUnreadable:
-                    try reportUnpublished(source, error)
+                    try reportUnpublished(source.shown, error.cause?.reason ?? error.message)
                     continue
-                default: throw error
+                default:
+                    guard error.cause?.code == .full else { throw error }
+                    noRoom = (asset.size, error)
+                    return nil
                 }
             }
             uploaded[asset.contentHash] = located
@@ -330,6 +338,7 @@ extension Engine {
             try clearProblem("notPublished", path: source.shown)
             return located
         }
+        for (shown, error) in refused { try reportUnpublished(shown, error.reason) }
         return nil
     }
 
@@ -350,11 +359,11 @@ extension Engine {
     }
 
     /// Says that a photo's bytes can't be read where they lie: it waits, and nothing else waits for it.
-    func reportUnpublished(_ source: LocalSource, _ error: CloudError) throws {
+    func reportUnpublished(_ shown: String, _ reason: String) throws {
         try report(
-            "notPublished", path: source.shown,
-            "'\(source.shown)' cannot be read, and others don't have it yet: \(error.cause?.reason ?? error.message).",
-            "Everything else goes on. Check the disk, and bring the file back from a backup; it is tried again by itself."
+            "notPublished", path: shown,
+            "'\(shown)' cannot be read, and others don't have it yet: \(reason).",
+            "Everything else goes on. Make it readable, or check the disk and bring the file back from a backup; it is tried again by itself."
         )
     }
 }

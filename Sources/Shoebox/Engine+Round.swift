@@ -150,6 +150,7 @@ extension Engine {
             do { outcome.pushed += try pushAll() } catch let error as CloudError where error.cause?.code == .full {
                 full = error
             }
+            full = full ?? noRoom?.error
             if pushOnly, full == nil { return }
             // A full container can be read, and what others delete may make room.
             if !pushOnly { outcome.fetched += try fetchAll() }
@@ -205,7 +206,7 @@ extension Engine {
         if error.cause?.code == .full {
             try report(
                 "containerFull", "The cloud folder is full: \(error.sentence)",
-                "Free some space there; everything waits here and goes out by itself.")
+                "Free some space there; what has no room waits here and goes out by itself.")
         } else if [.otherContainer, .newerFormat, .damaged].contains(error.code) {
             try report("containerWrong", error.message, error.remedy)
         } else {

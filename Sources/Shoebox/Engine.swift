@@ -156,6 +156,8 @@ public final class Engine {
     var openProblems: Set<String> = []
     /// Whether the account's chain was read and published since the process started.
     var hasFollowedAccount = false
+    /// The smallest content for which there was no room in the container in this round, bytes, and what that call failed with.
+    var noRoom: (size: UInt64, error: CloudError)?
     /// When the own account's statements are looked at again (uptime, milliseconds); nil for with the next round.
     var accountDue: UInt64?
     /// When the inbox was last listed (uptime); nil for not yet, or to be listed at once.

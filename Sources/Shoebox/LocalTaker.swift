@@ -384,6 +384,15 @@ struct LocalTaker {
         guard let row = try row(id) else { return }
         guard try may(.deleteRecord, id) else {
             try showAgain(row)
+            // One note for all of it: a folder may have held thousands.
+            aftermath.problems.append(
+                Problem(
+                    code: "undone", zone: id.zone,
+                    message:
+                        "What you deleted in '\(engine.zones[id.zone]?.control.title ?? "")', \(engine.permissionText(id.zone)), comes back.",
+                    remedy:
+                        "'shoebox share leave' takes the share away from here; ask the owner for 'readWrite' to change it for everyone."
+                ))
             return
         }
         if row.kind == .file { try giveUpUnpublished(id) }

@@ -30,6 +30,15 @@ import Testing
         #expect(party.alice.sidecar("Summer/a.jpg", .library)?.fields.caption == nil)
     }
 
+    @Test func `who may only read is told that what they deleted comes back, once for all of it`() throws {
+        let party = try Party(bob: "readOnly")
+        for name in ["a.jpg", "deep/b.jpg"] { try party.bob.machine.shared.delete("alice/Summer/\(name)") }
+        #expect(try party.village.settleDeletions())
+        #expect(party.bob.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        #expect(party.bob.problems.map(\.code) == ["undone"], "\(party.bob.problems)")
+        party.expectNamed("undone", by: [party.bob], containing: "'Summer', which you may only read, comes back")
+    }
+
     @Test func `what gave way to the share's is named by its new name only`() throws {
         let party = try Party(bob: "readOnly")
         let shared = party.bob.machine.shared

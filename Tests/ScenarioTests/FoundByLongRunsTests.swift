@@ -90,12 +90,15 @@ import Testing
         #expect(!disk.tree().keys.contains { $0.hasPrefix(".shoebox/trash/") })
     }
 
-    @Test func `a photo that can't be read when it is to be published is named, and keeps nothing else back`() throws {
+    @Test(arguments: [("read", FileError.Code.inputOutput), ("open", .denied)])
+    func `a photo that can't be read when it is to be published is named, and keeps nothing else back`(
+        call: String, code: FileError.Code
+    ) throws {
         let party = try Party(bob: "readWrite")
         for name in ["x.jpg", "y.jpg"] { try party.alice.machine.library.write("Summer/\(name)", name) }
         try party.rounds(of: party.alice, 3, reachesContainer: false)
         party.alice.machine.faults.setRule { operation in
-            operation.name == "read" && operation.path == "Summer/x.jpg" ? .fail(.inputOutput) : nil
+            operation.name == call && operation.path == "Summer/x.jpg" ? .fail(code) : nil
         }
         for _ in 0..<3 { try party.village.pass(1) }
         #expect(party.bob.tree(.shared)["alice/Summer/y.jpg"] == "y.jpg")

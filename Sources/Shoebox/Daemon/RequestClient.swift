@@ -84,6 +84,7 @@ public struct RequestClient {
         let start = LiveWorld.uptimeMilliseconds()
         var rung: UInt64 = 0
         var quietSince: UInt64?
+        var push: Int?
         while true {
             if let lock = try LibraryLock.attempt(installation.state) {
                 defer { lock.release() }
@@ -99,7 +100,10 @@ public struct RequestClient {
                 if report.state == .inSync || report.state == .offline { return report }
                 // What needs a person does not get better by waiting; what is pending may.
                 if report.isSettled { quietSince = quietSince ?? now } else { quietSince = nil }
-                if let quietSince, now - quietSince > 1_000 { return report }
+                // While what can be sent gets less, there is more to wait for.
+                if push != report.pending.push { quietSince = quietSince.map { _ in now } }
+                push = report.pending.push
+                if let quietSince, now - quietSince > (report.pending.push > 0 ? 3_000 : 1_000) { return report }
                 _ = poll(nil, 0, 50)
             } else {
                 // What keeps it from storing anything, as a full disk does, is found by trying.

@@ -45,10 +45,13 @@ public struct StatusReport: Sendable {
     /// Whether the exported recovery file is still where it was made, and nowhere else as far as is known.
     public var recoveryFile: String?
 
+    /// Problems with which something stays to be sent until somebody does something about them.
+    private static let codesThatKeepBack: Set = ["zoneUnwritable", "containerFull", "notPublished"]
+
     /// Whether all that is left needs a person, or somebody else.
     var isSettled: Bool {
-        let isUnwritable = problems.contains { $0.code == "zoneUnwritable" }
-        return !isSettling && (pending.push == 0 || isUnwritable) && pending.requests == 0
+        let waits = problems.contains { Self.codesThatKeepBack.contains($0.code) }
+        return !isSettling && (pending.push == 0 || waits) && pending.requests == 0
     }
 }
 
