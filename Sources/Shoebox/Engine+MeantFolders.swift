@@ -35,9 +35,11 @@ struct MeantFolders {
     /// Whether the folder at a path is the one that is meant, as far as can be told.
     func isThere(_ folder: RelativePath) -> Bool {
         guard !folder.isRoot, let stamp = stamps[folder] else { return true }
-        do { return try files.entry(at: folder)?.stamp.isSameFile(as: stamp) ?? false } catch {
-            return !error.isAbsence
-        }
+        do {
+            guard let present = try files.entry(at: folder)?.stamp else { return false }
+            // By its number alone a folder is not known again everywhere.
+            return stamp.birthNanoseconds == 0 || present.birthNanoseconds == 0 || present.isSameFile(as: stamp)
+        } catch { return !error.isAbsence }
     }
 
     private mutating func forget(_ path: RelativePath) {
