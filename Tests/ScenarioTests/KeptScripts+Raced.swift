@@ -115,6 +115,34 @@ extension KeptScript {
                 .pass(milliseconds: 13890),
                 .sync(machine: 3),
             ])
+        // Its record was in the share already, its file not yet.
+        keep(
+            "what lies elsewhere yet is not gone with the folder of the share that it goes to", seed: 10120,
+            [
+                .user(
+                    machine: 3, root: .shared, .replaceFolder(folder: 48, .newAround, with: 471, name: 82, pick: 474)),
+                .user(machine: 0, root: .library, .writeDeep(folder: 976, name: 687, bytes: 144)),
+                .sync(machine: 3),
+                .sync(machine: 0),
+                .syncDuring(machine: 1, afterCalls: 18, other: 2),
+                .sync(machine: 5),
+                .user(machine: 5, root: .shared, .swap(file: 387, with: 259)),
+                .user(machine: 1, root: .shared, .replaceFolder(folder: 356, .other, with: 618, name: 84, pick: 714)),
+                .sync(machine: 1),
+                .user(machine: 0, root: .library, .replaceFolder(folder: 581, .other, with: 990, name: 78, pick: 273)),
+                .sync(machine: 0),
+                .sync(machine: 5),
+                .user(machine: 1, root: .shared, .writeMany(folder: 589, count: 9, bytes: 72)),
+                .userBefore(
+                    machine: 5, afterChanges: 0, root: .shared,
+                    .replaceFolder(folder: 462, .other, with: 566, name: 22, pick: 381)),
+                .sync(machine: 4),
+                .syncDuring(machine: 1, afterCalls: 94, other: 2),
+                .userBefore(machine: 4, afterChanges: 0, root: .library, .deleteFolder(folder: 931)),
+                .sync(machine: 5),
+                .sync(machine: 5),
+                .sync(machine: 4),
+            ])
         return all
     }()
 }
