@@ -66,7 +66,9 @@ extension Engine {
                 }
             case .stale(let reason):
                 // A directory stays while something of the user's is in it that is no record, such as a broken sidecar.
-                if case .removeDirectory(let id, let path) = operation { return try giveBack(id, at: path, root: root) }
+                if case .removeDirectory(let id, let path) = operation, meant.isThere(path.parent) {
+                    return try giveBack(id, at: path, root: root)
+                }
                 // What is in the way is the user's: the next scan takes it, then the plan is made anew.
                 failed.insert(id)
                 log("not applied yet: \(reason)")
@@ -173,6 +175,7 @@ extension Engine {
                 do {
                     outcome = try becameOther(operation, root: root) ?? applier.apply(operation)
                     outcome = try inMeantFolder(operation, outcome, meant, isNew: true, root: root)
+                    outcome = try ofMeantFile(operation, outcome, root: root)
                 } catch let error as FileError { outcome = .failed(error) }
                 try lookIfOther(outcome, of: operation, root: root)
                 try note(operation, outcome)
@@ -217,7 +220,7 @@ extension Engine {
             let entry = try present(path, root)
         else { return nil }
         let isOfKind = entry.kind == (row.kind == .folder ? .directory : .file)
-        guard !isOfKind || row.isOtherFolder(than: entry.stamp) else { return nil }
+        guard !isOfKind || row.isOther(than: entry.stamp) else { return nil }
         lookAtObstacle(in: .init(root: root, path: path.parent))
         return .stale("'\(path)' is another thing by now")
     }
@@ -238,7 +241,13 @@ extension Engine {
     ) throws -> Bool {
         guard let present = try present(path, root), present.kind == .directory else { return false }
         return try store.read { db in
-            let known = try db.base(inode: present.stamp.inode, root: root).filter { $0.stamp.birthNanoseconds != 0 }
+            let known = try db.base(inode: present.stamp.inode, root: root).filter { row in
+                guard row.stamp.birthNanoseconds != 0,
+                    let place = try db.basePath(of: row.parent, top: [top(root)])?.appending(row.name), place != path
+                else { return false }
+                // Where names differ by case only, one directory answers to both.
+                return (try? files(root).entry(at: place))?.stamp.isSameFile(as: present.stamp) != true
+            }
             let there = try db.base(at: path, root: root, top: top(root)).flatMap { try db.base($0) }
             return (known + [there].compactMap(\.self)).contains { row in
                 row.id != id && row.kind == .folder && scope.layout.nodes[row.id] != nil
@@ -413,9 +422,11 @@ extension BaseRow {
     }
 
     /// Whether a directory is another one than this folder was seen to be, as far as the file system tells.
-    func isOtherFolder(than present: FileStamp) -> Bool {
-        kind == .folder && stamp.birthNanoseconds != 0 && present.birthNanoseconds != 0
-            && !present.isSameFile(as: stamp)
+    func isOtherFolder(than present: FileStamp) -> Bool { kind == .folder && isOther(than: present) }
+
+    /// Whether a file or directory is another one than this was seen to be, as far as the file system tells.
+    func isOther(than present: FileStamp) -> Bool {
+        stamp.birthNanoseconds != 0 && present.birthNanoseconds != 0 && !present.isSameFile(as: stamp)
     }
 }
 

@@ -10,15 +10,17 @@ extension Engine {
     /// - Parameter isFirst: whether to look even if nothing tells of news.
     func followAccount(isFirst: Bool = false) throws -> Bool {
         let now = world.uptimeMilliseconds()
-        if isFirst || !hasFollowedAccount || hasAccountNews {
+        // Nothing tells that they were taken out of the container.
+        let isDue = accountDue.map { now >= $0 } ?? true
+        if isFirst {
             try lookAtAccount()
-        } else if accountDue.map({ now >= $0 }) ?? true {
-            // Nothing tells that they were taken out of the container. Where they can't be put back, all else goes on.
-            do {
-                try lookAtAccount()
-                try clearProblem("accountUnreachable")
-            } catch let error as CloudError where error.concernsOneZone || error.cause?.code == .full {
-                accountDue = now + 60_000
+        } else if isDue || now >= accountRetry && (!hasFollowedAccount || hasAccountNews) {
+            // Where they can't be read or put back, all else goes on with what is known here.
+            do { try lookAtAccount() } catch let error as CloudError
+                where error.concernsOneZone || error.cause?.code == .full
+            {
+                accountRetry = now + 60_000
+                accountDue = accountRetry
                 try report(
                     "accountUnreachable",
                     "What your account says of its devices cannot be read in the cloud folder, or put back there: \(error.message).",
@@ -61,6 +63,7 @@ extension Engine {
         hasFollowedAccount = true
         hasAccountNews = false
         accountDue = world.uptimeMilliseconds() + 600_000
+        try clearProblem("accountUnreachable")
     }
 
     /// The account as this device knows it.

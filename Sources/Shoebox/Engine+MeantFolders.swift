@@ -28,7 +28,8 @@ struct MeantFolders {
             stamps[path] = stamp
         case .park(_, let path): forget(path)
         case .unpark(_, let path): stamps[path] = stamp
-        case .write, .remove, .removeDirectory: break
+        case .removeDirectory(_, let path): stamps[path] = nil
+        case .write, .remove: break
         }
     }
 
@@ -62,6 +63,24 @@ extension Engine {
         }
         lookAtObstacle(in: .init(root: root, path: path.parent))
         return .stale("the folder of '\(path)' is another one by now")
+    }
+
+    /// What a move came to: nothing, if another file or folder than the one that was meant had its place just then. It goes back.
+    func ofMeantFile(_ operation: FileOperation, _ result: ApplyOutcome, root: RootKind) throws -> ApplyOutcome {
+        guard case .done(let stamp?) = result, let row = try store.read({ db in try db.base(operation.record) }),
+            row.isOther(than: stamp)
+        else { return result }
+        switch operation {
+        // A folder of the user's is where it is; what is known of it follows it, see `lookIfOther`.
+        case .move(_, let from, let path) where row.kind == .file:
+            try files(root).rename(path, to: from, mode: .failIfExists)
+            for place in [from.parent, path.parent] { lookAtObstacle(in: .init(root: root, path: place)) }
+        case .park(let id, let from):
+            guard case .done = makeApplier(root).apply(.unpark(id, to: from)) else { return result }
+            lookAtObstacle(in: .init(root: root, path: from.parent))
+        default: return result
+        }
+        return .stale("'\(operation.path?.description ?? "")' was another thing by then")
     }
 
     private func takeBack(_ operation: FileOperation, _ stamp: FileStamp?, isNew: Bool, root: RootKind) throws {

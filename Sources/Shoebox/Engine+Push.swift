@@ -13,7 +13,7 @@ extension Engine {
     public func pushAll() throws -> Int {
         try openContainer()
         try reloadZones()
-        noRoom = nil
+        if let until = noRoom?.until, world.uptimeMilliseconds() >= until { noRoom = nil }
         var total = 0
         var progress = true
         // A move's mark waits for the zone that the record moved to, so a later pass may find more.
@@ -316,6 +316,7 @@ extension Engine {
         var refused: [(shown: String, error: FileError)] = []
         for source in try localSources(of: asset.contentHash, isRefused: { refused.append(($0, $1)) }) {
             let located: AssetReference
+            let start = world.uptimeMilliseconds()
             do throws(CloudError) {
                 located = try AssetStore(mount: world.mount).upload(
                     from: source.file, size: asset.size, contentHash: asset.contentHash, identity: identity,
@@ -328,7 +329,9 @@ extension Engine {
                     continue
                 default:
                     guard error.cause?.code == .full else { throw error }
-                    noRoom = (asset.size, error)
+                    // What takes long is tried less often.
+                    let now = world.uptimeMilliseconds()
+                    noRoom = (asset.size, error, now + min(300_000, 20 * (now - start)))
                     return nil
                 }
             }

@@ -150,7 +150,7 @@ extension Engine {
             do { outcome.pushed += try pushAll() } catch let error as CloudError where error.cause?.code == .full {
                 full = error
             }
-            full = full ?? noRoom?.error
+            if let noRoom { try reportFull(noRoom.error) }
             if pushOnly, full == nil { return }
             // A full container can be read, and what others delete may make room.
             if !pushOnly { outcome.fetched += try fetchAll() }
@@ -192,7 +192,15 @@ extension Engine {
     }
 
     private func noteContainerReached() throws {
-        for code in ["offline", "containerFull", "containerWrong"] { try clearProblem(code) }
+        for code in ["offline", "containerFull", "containerWrong"] where code != "containerFull" || noRoom == nil {
+            try clearProblem(code)
+        }
+    }
+
+    private func reportFull(_ error: CloudError) throws {
+        try report(
+            "containerFull", "The cloud folder is full: \(error.sentence)",
+            "Free some space there; what has no room waits here and goes out by itself.")
     }
 
     /// Whether a stored time is close enough to be left as it is; one that lies ahead, as after a clock step, is not.
@@ -204,9 +212,7 @@ extension Engine {
         let state = ContainerState(error)
         try store.write { db in try db.setMetaText("containerOffline", state.rawValue) }
         if error.cause?.code == .full {
-            try report(
-                "containerFull", "The cloud folder is full: \(error.sentence)",
-                "Free some space there; what has no room waits here and goes out by itself.")
+            try reportFull(error)
         } else if [.otherContainer, .newerFormat, .damaged].contains(error.code) {
             try report("containerWrong", error.message, error.remedy)
         } else {

@@ -156,10 +156,13 @@ public final class Engine {
     var openProblems: Set<String> = []
     /// Whether the account's chain was read and published since the process started.
     var hasFollowedAccount = false
-    /// The smallest content for which there was no room in the container in this round, bytes, and what that call failed with.
-    var noRoom: (size: UInt64, error: CloudError)?
+    /// The smallest content for which there was no room in the container, bytes, what that call failed with, and until when (uptime) it
+    /// is not tried again.
+    var noRoom: (size: UInt64, error: CloudError, until: UInt64)?
     /// When the own account's statements are looked at again (uptime, milliseconds); nil for with the next round.
     var accountDue: UInt64?
+    /// Before when (uptime) they are not looked at for news, as that failed.
+    var accountRetry: UInt64 = 0
     /// When the inbox was last listed (uptime); nil for not yet, or to be listed at once.
     var inboxListed: UInt64?
     /// Letters that could not be read yet, and how often that was tried.

@@ -384,6 +384,7 @@ struct LocalTaker {
         guard let row = try row(id) else { return }
         guard try may(.deleteRecord, id) else {
             try showAgain(row)
+            guard try db.record(id)?.isLive == true else { return }
             // One note for all of it: a folder may have held thousands.
             aftermath.problems.append(
                 Problem(

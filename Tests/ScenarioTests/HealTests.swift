@@ -329,12 +329,14 @@ import Testing
         #expect(dave.tree(.shared).values.sorted() == ["aaa", "bbb"])
     }
 
-    @Test func `an own account that can't be put back, or read, keeps nothing else from going on`() throws {
+    @Test(arguments: [true, false])
+    func `an own account that can't be put back, or read, keeps nothing else from going on`(isRestarted: Bool) throws {
         let party = try Party(bob: "readOnly")
         let account = "accounts/\(party.alice.identity.account)"
         party.alice.machine.faults.setRule {
             $0.part == "mount" && $0.path.hasPrefix(account) ? .fail(.denied) : nil
         }
+        if isRestarted { try party.alice.restart() }
         party.village.world.clock.advance(milliseconds: 601_000)
         try party.alice.machine.library.write("Summer/new.jpg", "new")
         try party.village.pass(6)

@@ -261,11 +261,12 @@ public final class Daemon {
             }
             unwatched.formUnion(problem.root.map { [$0] } ?? [0, 1])
             rescanAt = rescanAt ?? engine.world.uptimeMilliseconds() + 60_000
-            guard toldProblems.insert(problem).inserted else { continue }
+            guard !toldProblems.contains(problem) else { continue }
             log(problem.message)
             try engine.report(
                 "watcher", problem.message,
                 "The folders are looked at every minute until then; run 'shoebox sync' to have it done now.")
+            toldProblems.insert(problem)
         }
     }
 

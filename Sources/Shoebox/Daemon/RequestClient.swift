@@ -85,6 +85,8 @@ public struct RequestClient {
         var rung: UInt64 = 0
         var quietSince: UInt64?
         var push: Int?
+        var movedAt = start
+        var counts: PendingCounts?
         while true {
             if let lock = try LibraryLock.attempt(installation.state) {
                 defer { lock.release() }
@@ -103,6 +105,8 @@ public struct RequestClient {
                 // While what can be sent gets less, there is more to wait for.
                 if push != report.pending.push { quietSince = quietSince.map { _ in now } }
                 push = report.pending.push
+                if counts != report.pending { (counts, movedAt) = (report.pending, now) }
+                if now - movedAt > Synchronizer.waitMilliseconds { return report }
                 if let quietSince, now - quietSince > (report.pending.push > 0 ? 3_000 : 1_000) { return report }
                 _ = poll(nil, 0, 50)
             } else {

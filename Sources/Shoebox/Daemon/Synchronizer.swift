@@ -22,12 +22,17 @@ struct Synchronizer {
         activity.update { $0.isBusy = activity.wasBusy }
     }
 
+    /// How long a look at something is waited for while nothing else moves: longer than deletions and equal names wait.
+    static let waitMilliseconds: UInt64 = 180_000
+
     /// Looks at both folders as a whole, then goes on until nothing is left, or nothing moves any more for
     /// `patienceMilliseconds` although something is pending.
     func run(patienceMilliseconds: UInt64 = 20_000) throws {
         activity.update { $0.isBusy = true }
         var extent = Engine.ScanExtent.all
         var movedAt = engine.world.uptimeMilliseconds()
+        // What is only waited for, such as something in the way of a file, is not waited for for ever.
+        var progressAt = movedAt
         var pauseMilliseconds: UInt64 = 50
         while true {
             let startedAt = engine.world.uptimeMilliseconds()
@@ -38,11 +43,11 @@ struct Synchronizer {
             extent = .directories([:])
             let now = engine.world.uptimeMilliseconds()
             if outcome.didSomething {
-                movedAt = now
+                (movedAt, progressAt) = (now, now)
                 pauseMilliseconds = 50
                 if !outcome.isContainerOffline { continue }
             }
-            if let again = outcome.lookAgain {
+            if let again = outcome.lookAgain, now - progressAt < Self.waitMilliseconds {
                 pause(until: max(again, now + 20))
                 movedAt = max(movedAt, again)
                 continue
