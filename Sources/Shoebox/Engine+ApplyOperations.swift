@@ -36,6 +36,8 @@ extension Engine {
         // Files that were written aside: their intents are stored at once, then all go to their places.
         var aside: [(operation: FileOperation, write: PreparedWrite)] = []
         var asideBytes: UInt64 = 0
+        // Of what was taken back none may stay: its place and inode may be the user's next file's.
+        var hasIntents = false
         // Directories that this very plan made or moved are as they should be, whatever the base says of their paths.
         var placed: Set<RelativePath> = []
         // Directories that could not be made or moved to where they belong: what goes into them waits, even if they are
@@ -89,6 +91,7 @@ extension Engine {
                 for item in batch { applier.discard(item.write) }
                 throw error
             }
+            hasIntents = true
             for item in batch {
                 guard meant.isThere(item.write.intent.path.parent) else {
                     applier.discard(item.write)
@@ -183,7 +186,7 @@ extension Engine {
         }
         try putInPlace()
         outcome.operations += done.count
-        guard !done.isEmpty else { return failed }
+        guard !done.isEmpty || hasIntents else { return failed }
         // The base tree is noted behind the barrier: after a power cut it never claims what the folder lost. What a crash
         // leaves unnoted is found again by the intents, and by the scan as what the records say already.
         let intents = try store.read { db in try db.intents() }
@@ -245,7 +248,7 @@ extension Engine {
                 guard row.stamp.birthNanoseconds != 0,
                     let place = try db.basePath(of: row.parent, top: [top(root)])?.appending(row.name), place != path
                 else { return false }
-                // Where names differ by case only, one directory answers to both.
+                // Where names differ by case only, one directory answers to both; what can't be looked at is not there.
                 return (try? files(root).entry(at: place))?.stamp.isSameFile(as: present.stamp) != true
             }
             let there = try db.base(at: path, root: root, top: top(root)).flatMap { try db.base($0) }

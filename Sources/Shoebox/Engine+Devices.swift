@@ -14,13 +14,13 @@ extension Engine {
         let isDue = accountDue.map { now >= $0 } ?? true
         if isFirst {
             try lookAtAccount()
-        } else if isDue || now >= accountRetry && (!hasFollowedAccount || hasAccountNews) {
+        } else if isDue || hasAccountNews {
             // Where they can't be read or put back, all else goes on with what is known here.
             do { try lookAtAccount() } catch let error as CloudError
                 where error.concernsOneZone || error.cause?.code == .full
             {
-                accountRetry = now + 60_000
-                accountDue = accountRetry
+                accountDue = now + 60_000
+                hasAccountNews = false
                 try report(
                     "accountUnreachable",
                     "What your account says of its devices cannot be read in the cloud folder, or put back there: \(error.message).",

@@ -161,8 +161,6 @@ public final class Engine {
     var noRoom: (size: UInt64, error: CloudError, until: UInt64)?
     /// When the own account's statements are looked at again (uptime, milliseconds); nil for with the next round.
     var accountDue: UInt64?
-    /// Before when (uptime) they are not looked at for news, as that failed.
-    var accountRetry: UInt64 = 0
     /// When the inbox was last listed (uptime); nil for not yet, or to be listed at once.
     var inboxListed: UInt64?
     /// Letters that could not be read yet, and how often that was tried.

@@ -84,7 +84,6 @@ public struct RequestClient {
         let start = LiveWorld.uptimeMilliseconds()
         var rung: UInt64 = 0
         var quietSince: UInt64?
-        var push: Int?
         var movedAt = start
         var counts: PendingCounts?
         while true {
@@ -102,10 +101,11 @@ public struct RequestClient {
                 if report.state == .inSync || report.state == .offline { return report }
                 // What needs a person does not get better by waiting; what is pending may.
                 if report.isSettled { quietSince = quietSince ?? now } else { quietSince = nil }
-                // While what can be sent gets less, there is more to wait for.
-                if push != report.pending.push { quietSince = quietSince.map { _ in now } }
-                push = report.pending.push
-                if counts != report.pending { (counts, movedAt) = (report.pending, now) }
+                // While what is pending gets less, there is more to wait for.
+                if counts != report.pending {
+                    (counts, movedAt) = (report.pending, now)
+                    quietSince = quietSince.map { _ in now }
+                }
                 if now - movedAt > Synchronizer.waitMilliseconds { return report }
                 if let quietSince, now - quietSince > (report.pending.push > 0 ? 3_000 : 1_000) { return report }
                 _ = poll(nil, 0, 50)
