@@ -54,6 +54,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var equalPercent = 0
         /// Acts of a hundred that put another folder in the place of one.
         public var replacePercent = 0
+        /// Acts of a hundred that swap two photos of the same name.
+        public var namesakePercent = 0
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
@@ -152,6 +154,9 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         }
         if profile.equalPercent > 0, random.below(100) < profile.equalPercent {
             return equal(&random, first, second)
+        }
+        if profile.namesakePercent > 0, random.below(100) < profile.namesakePercent {
+            return .swapNamesakes(file: first, with: second, isAtOnce: random.below(2) == 0)
         }
         if profile.replacePercent > 0, random.below(100) < profile.replacePercent {
             let deed = SimulationStep.InPlace.allCases[random.below(SimulationStep.InPlace.allCases.count)]

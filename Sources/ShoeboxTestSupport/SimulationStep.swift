@@ -110,6 +110,8 @@ public enum SimulationStep: Hashable, Sendable {
         case copyTo(Root, file: Int, folder: Int, name: Int)
         /// Moves a photo, and another one with the same bytes if there is one, each to a folder, at once.
         case moveTwins(file: Int, folder: Int, and: Int)
+        /// Swaps a photo with one of the same name in another folder, in one step or by way of a third name; sidecars stay.
+        case swapNamesakes(file: Int, with: Int, isAtOnce: Bool)
         /// Puts another folder in the place of one, and at once moves a photo.
         case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)
     }

@@ -73,6 +73,16 @@ extension SimulationUsers {
                 else { continue }
                 try disk.move(file, to: folder.appending(name))
             }
+        case .swapNamesakes(let file, let with, let isAtOnce):
+            guard let one = places.file(file), let spare = FileName("aside-\(with % 3)") else { return }
+            let namesakes = places.only { $0.last == one.last && $0 != one }
+            guard let two = namesakes.file(with), !isBeingWritten(one, disk), !isBeingWritten(two, disk) else { return }
+            if isAtOnce { return try disk.move(one, to: two, mode: .exchange) }
+            let aside = one.parent.appending(spare)
+            guard try disk.stamp(aside.description) == nil else { return }
+            try disk.move(one, to: aside)
+            try disk.move(two, to: one)
+            try disk.move(aside, to: two)
         default: return
         }
     }

@@ -313,7 +313,7 @@ final class SimulationUsers: Sendable {
             else { return }
             try disk.move(source, to: target, mode: .failIfExists)
             try carryOut(inside, pick, in: target, machine, disk, root, step)
-        case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder, .copyTo, .moveTwins:
+        case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder, .copyTo, .moveTwins, .swapNamesakes:
             try travel(act, machine, root)
         case .replaceFolder(let folder, let deed, let with, let name, let pick):
             try replaceFolder(folder, deed, with: with, name: name, pick: pick, disk, root)

@@ -80,7 +80,8 @@ enum EngineWeather: String, CaseIterable {
             (profile.commandPercent, profile.midRoundPercent, profile.nestedPercent) = (10, 60, 30)
             (profile.beforeChangePercent, profile.overlapPercent) = (80, 20)
             switch seed % 4 {
-            case 0, 1: profile.replacePercent = 20
+            case 0: profile.replacePercent = 20
+            case 1: (profile.replacePercent, profile.namesakePercent) = (10, 25)
             case 2: (profile.travelPercent, profile.sharedPercent) = (40, 50)
             default: (profile.equalPercent, profile.replacePercent, profile.sharedPercent) = (30, 10, 45)
             }
