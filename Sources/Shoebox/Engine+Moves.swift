@@ -70,6 +70,7 @@ extension Engine {
                 isEdit: isEdit, writer: &writer)
             try removePlacement(placements.records[twin], writer: &writer)
         }
+        if id != row.id, let other = try db.base(id) { try lookAgain(at: other, db) }
         var moved = row
         try db.removeBase(row.id)
         moved.id = id
@@ -104,6 +105,13 @@ extension Engine {
                 try keep(child, in: folder, writer.db)
             }
         }
+    }
+
+    /// Has a file looked at that the base knows no longer: another one came from another zone that has a record of the same name,
+    /// as two zones have where a conflict copy was made in both.
+    private func lookAgain(at row: BaseRow, _ db: Database) throws {
+        guard let folder = try db.basePath(of: row.parent, top: [top(row.root)]) else { return }
+        later[.init(root: row.root, path: folder)] = world.uptimeMilliseconds()
     }
 
     /// Whether a folder went to a zone before, and shows there: this one stands only for what others put into it since.

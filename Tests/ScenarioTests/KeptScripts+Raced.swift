@@ -143,6 +143,27 @@ extension KeptScript {
                 .sync(machine: 5),
                 .sync(machine: 4),
             ])
+        // Two zones had a record of one name, the conflict copy that was made in both; then one came to the other.
+        keep(
+            "a file whose record became that of another one is found", seed: 70000923,
+            [
+                .user(machine: 0, root: .library, .tag(file: 283)),
+                .userBefore(machine: 0, afterChanges: 3, root: .library, .write(folder: 932, name: 263, bytes: 103)),
+                .userBefore(
+                    machine: 2, afterChanges: 2, root: .library, .copyTo(.library, file: 650, folder: 69, name: 5)),
+                .user(machine: 2, root: .library, .inMoved(folder: 261, into: 213, name: 73, .write, pick: 293)),
+                .sync(machine: 0),
+                .user(machine: 0, root: .library, .inMoved(folder: 25, into: 310, name: 78, .write, pick: 615)),
+                .userBefore(machine: 1, afterChanges: 1, root: .shared, .write(folder: 885, name: 145, bytes: 166)),
+                .sync(machine: 1),
+                .syncBetween(machine: 0, publications: 6, other: 9),
+                .syncDuring(machine: 3, afterCalls: 13, other: 2),
+                .sync(machine: 1),
+                .userBefore(machine: 0, afterChanges: 2, root: .library, .writeDeep(folder: 564, name: 788, bytes: 90)),
+                .sync(machine: 0),
+                .syncDuring(machine: 1, afterCalls: 38, other: 0),
+                .user(machine: 0, root: .library, .move(file: 88, folder: 255)),
+            ])
         return all
     }()
 }
