@@ -176,10 +176,14 @@ extension Engine {
         let isStopped = signature?.isStopped ?? zone.control.isStopped
         let who = signature.map { label(of: $0.signer) } ?? zone.control.ownerLabel
         let when = signature.map { " at \(Self.minuteText($0.wallMilliseconds))" } ?? ""
+        // The owner's answer to a leave that this account took back just before.
+        let isCrossed = try !isStopped && mayBeClosedByLeave(zone)
         let what =
             isStopped
             ? "was stopped by \(who)\(when)"
-            : hasLeft(zone) ? "was left by you on another device" : "is closed to you: \(who) removed you\(when)"
+            : isCrossed
+                ? "is closed to you: \(who) removed you\(when), or had not heard yet that you came back after you left"
+                : hasLeft(zone) ? "was left by you on another device" : "is closed to you: \(who) removed you\(when)"
         // What lies in the own library stays there.
         let keeps = zone.control.endPolicy == .keep || zone.row.root == .library
         // Said first, so that it is said even if the process dies while the files are put away.
@@ -189,9 +193,14 @@ extension Engine {
             (keeps
                 ? "Copies of all its files go to 'Kept from \(zone.control.title)' in your library."
                 : "What you had not yet published goes to 'Kept from \(zone.control.title)' in your library.")
-                + " Ask \(who) if you need access. 'shoebox share leave \(id.description.prefix(12))' takes this message away."
+                + (isCrossed ? " \(who) is asked to let you in again." : " Ask \(who) if you need access.")
+                + " 'shoebox share leave \(id.description.prefix(12))' takes this message away."
         )
-        do { try withdraw(zone, state: .ended, keepCopy: keeps) } catch is RequestError { return }
+        // First, so that it is asked even if the process dies in between.
+        if isCrossed { try noteReturn(to: zone) }
+        do {
+            try withdraw(zone, state: isCrossed ? .left : .ended, keepCopy: keeps, isFollowing: isCrossed)
+        } catch is RequestError { return }
     }
 
     /// Whether another device of this account has said that the account leaves.

@@ -222,6 +222,7 @@ extension Engine {
             {
                 try db.markDirty(RecordID(zone: placement.id.zone, name: folder))
             }
+            try noteComingBack(as: control.participants[account], to: id, db)
             try forgetLeave(of: id, db)
         }
         try reloadZones()
@@ -264,7 +265,11 @@ extension Engine {
             try clearProblem("ended", zone: zone.id)
             return Reply(lines: ["'\(zone.control.title)' had ended already; 'shoebox status' says so no more."])
         }
-        if zone.row.state == .left { return Reply(lines: ["You left '\(zone.control.title)' already."]) }
+        if zone.row.state == .left {
+            try takeBackReturn(to: zone)
+            try clearProblem("ended", zone: zone.id)
+            return Reply(lines: ["You left '\(zone.control.title)' already."])
+        }
         try withdraw(zone, state: .left, keepCopy: keepCopy)
         return Reply(
             lines: ["You left '\(zone.control.title)'. The photos stay with their owner and the others."]

@@ -11,6 +11,11 @@ import class GRDB.Database
 extension Engine {
     private func leavingKey(_ zone: ZoneID) -> String { "leaving.\(zone)" }
     private func returningKey(_ zone: ZoneID) -> String { "returning.\(zone)" }
+    /// As what (its generation) this account last said that it leaves.
+    private func leftKey(_ zone: ZoneID) -> String { "left.\(zone)" }
+    /// As what this account entered again before anybody had answered its leave; and when, wall milliseconds.
+    private func cameBackKey(_ zone: ZoneID) -> String { "cameBack.\(zone)" }
+    private func cameBackTimeKey(_ zone: ZoneID) -> String { "cameBackAt.\(zone)" }
 
     /// The records that a change says something of. A tag or a rating is a record of its own, and goes with its photo.
     func records(of change: Change) -> [RecordName] {
@@ -79,7 +84,43 @@ extension Engine {
     func noteLeave(of zone: ZoneInfo, _ db: Database) throws {
         guard let generation = zone.control.participants[account]?.generation else { return }
         try db.setMetaText(leavingKey(zone.id), String(generation))
+        try db.setMetaText(leftKey(zone.id), String(generation))
         try db.setMetaText(returningKey(zone.id), nil)
+        try db.setMetaText(cameBackKey(zone.id), nil)
+    }
+
+    /// Notes that this account enters a share again; was that before its leave, which others may have read, was answered, the
+    /// answer may still come.
+    func noteComingBack(as participant: Participant?, to zone: ZoneID, _ db: Database) throws {
+        let isUnanswered = try participant.map { try db.metaNumber(leftKey(zone)) == Int64(clamping: $0.generation) }
+        let wasSaid = try db.metaText(leavingKey(zone)) == nil
+        let generation = isUnanswered == true && wasSaid ? participant?.generation : nil
+        try db.setMetaText(cameBackKey(zone), generation.map { String($0) })
+        try db.setMetaText(cameBackTimeKey(zone), generation.map { _ in String(world.nowMilliseconds()) })
+        try db.setMetaText(leftKey(zone), nil)
+    }
+
+    /// Whether a share may be closed to this account only because it had left it: it came back, within the last day, before
+    /// that was answered.
+    func mayBeClosedByLeave(_ zone: ZoneInfo) throws -> Bool {
+        guard let participant = zone.control.participants[account] else { return false }
+        return try store.read { db in
+            guard try db.metaNumber(cameBackKey(zone.id)) == Int64(clamping: participant.generation),
+                let time = try db.metaNumber(cameBackTimeKey(zone.id))
+            else { return false }
+            return world.nowMilliseconds() < UInt64(clamping: time) + 86_400_000
+        }
+    }
+
+    /// Notes that this account asks to be let in again as soon as the share is put away here.
+    func noteReturn(to zone: ZoneInfo) throws {
+        guard let generation = zone.control.participants[account]?.generation else { return }
+        try store.write { db in
+            try db.setMetaText(returningKey(zone.id), String(generation))
+            guard var row = try db.zone(zone.id) else { return }
+            row.isHeadDirty = true
+            try db.setZone(row)
+        }
     }
 
     /// Notes that what was said of leaves is said once more, as the container may have lost it: an owner that never read it
@@ -111,6 +152,14 @@ extension Engine {
         }
         try announceStanding()
         return zone
+    }
+
+    /// Asks no more to be let in again, and says so.
+    func takeBackReturn(to zone: ZoneInfo) throws {
+        try store.write { db in
+            guard try db.metaText(returningKey(zone.id)) != nil else { return }
+            try noteLeave(of: zone, db)
+        }
     }
 
     /// Forgets what was to be said of a zone that is entered anew.

@@ -111,6 +111,7 @@ public enum SimulationStep: Hashable, Sendable {
         /// Moves a photo, and another one with the same bytes if there is one, each to a folder, at once.
         case moveTwins(file: Int, folder: Int, and: Int)
         /// Swaps a photo with one of the same name in another folder, in one step or by way of a third name; sidecars stay.
+        /// Before a change of the engine, most often the photo that it is about to rename.
         case swapNamesakes(file: Int, with: Int, isAtOnce: Bool)
         /// Puts another folder in the place of one, and at once moves a photo.
         case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)

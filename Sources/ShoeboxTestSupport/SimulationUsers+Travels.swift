@@ -74,7 +74,10 @@ extension SimulationUsers {
                 try disk.move(file, to: folder.appending(name))
             }
         case .swapNamesakes(let file, let with, let isAtOnce):
-            guard let one = places.file(file), let spare = FileName("aside-\(with % 3)") else { return }
+            // Most often the one that the engine is just about to rename, where it is.
+            let next = machine.faults.log.last.map { $0.part == disk.name ? $0.path : "" } ?? ""
+            let aimed = file % 4 == 0 ? nil : places.files.first { $0.description == next }
+            guard let one = aimed ?? places.file(file), let spare = FileName("aside-\(with % 3)") else { return }
             let namesakes = places.only { $0.last == one.last && $0 != one }
             guard let two = namesakes.file(with), !isBeingWritten(one, disk), !isBeingWritten(two, disk) else { return }
             if isAtOnce { return try disk.move(one, to: two, mode: .exchange) }
