@@ -74,8 +74,14 @@ struct MoveFollower {
             let old = changes[zone] ?? []
             guard let state = states[zone] else { continue }
             // What went to somebody else's share is written anew there: until the mark is seen, nothing tells what went along.
+            // So does whoever else brings it to a share of one's own.
             let isMarked = state.marks.contains { $0.destination == home }
-            guard isMarked || isMine(home) else { continue }
+            let isWrittenAnew =
+                !isMine(home)
+                || (changes[home] ?? []).contains {
+                    $0.movedFrom == zone && $0.forwards == nil && $0.author != engine.account
+                }
+            guard isMarked || !isWrittenAnew else { continue }
             let arrived = Set((changes[home] ?? []).map(\.identity))
             if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
                 // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
@@ -89,7 +95,9 @@ struct MoveFollower {
                 isDone = true
                 continue
             }
-            if try forward(old, to: RecordID(zone: home, name: id.name)) { isDone = true }
+            let passed = try passedOn(old, by: known.filter { $0 != zone && $0 != home }, id.name)
+            let left = old.filter { !passed.contains($0.identity) }
+            if try forward(left, to: RecordID(zone: home, name: id.name)) { isDone = true }
             if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
                 try writer.write(
                     RecordID(zone: zone, name: id.name), type: type, .moved(to: home), context: now.vector,
@@ -105,6 +113,19 @@ struct MoveFollower {
             }
         }
         return isDone || home != id.zone
+    }
+
+    /// Of what one zone has of a record, what went along to other zones on its way: it is brought from there, unless it is overwritten
+    /// there. Brought from the first it would be shown to all who may read the last.
+    private func passedOn(_ old: [Change], by zones: [ZoneID], _ name: RecordName) throws -> Set<Dot> {
+        var passed: Set<Dot> = []
+        for zone in zones {
+            let marks = old.filter { $0.action == .moved(to: zone) }
+            guard !marks.isEmpty else { continue }
+            for change in try db.changes(of: name, in: zone)
+            where marks.contains(where: { $0.context.contains(change.identity) }) { passed.insert(change.identity) }
+        }
+        return passed
     }
 
     /// Repeats own deletions in the zone that a record went to, where it is no more: from there it went on to one that may not
