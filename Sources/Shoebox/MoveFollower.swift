@@ -76,11 +76,7 @@ struct MoveFollower {
             // What went to somebody else's share is written anew there: until the mark is seen, nothing tells what went along.
             // So does whoever else brings it to a share of one's own.
             let isMarked = state.marks.contains { $0.destination == home }
-            let isWrittenAnew =
-                !isMine(home)
-                || (changes[home] ?? []).contains {
-                    $0.movedFrom == zone && $0.forwards == nil && $0.author != engine.account
-                }
+            let isWrittenAnew = !isMine(home) || isWrittenAnew(changes[home] ?? [], from: zone)
             guard isMarked || !isWrittenAnew else { continue }
             let arrived = Set((changes[home] ?? []).map(\.identity))
             if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
@@ -95,7 +91,7 @@ struct MoveFollower {
                 isDone = true
                 continue
             }
-            let passed = try passedOn(old, by: known.filter { $0 != zone && $0 != home }, id.name)
+            let passed = try passedOn(old, from: zone, by: known.filter { $0 != zone && $0 != home }, id.name)
             let left = old.filter { !passed.contains($0.identity) }
             if try forward(left, to: RecordID(zone: home, name: id.name)) { isDone = true }
             if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
@@ -116,16 +112,29 @@ struct MoveFollower {
     }
 
     /// Of what one zone has of a record, what went along to other zones on its way: it is brought from there, unless it is overwritten
-    /// there. Brought from the first it would be shown to all who may read the last.
-    private func passedOn(_ old: [Change], by zones: [ZoneID], _ name: RecordName) throws -> Set<Dot> {
+    /// there. Brought from the first it would be shown to all who may read the last. Who is not the owner of both wrote there anew
+    /// what it was told, so that of the original nothing is to be found.
+    private func passedOn(
+        _ old: [Change], from zone: ZoneID, by others: [ZoneID], _ name: RecordName
+    ) throws -> Set<Dot> {
         var passed: Set<Dot> = []
-        for zone in zones {
-            let marks = old.filter { $0.action == .moved(to: zone) }
+        for other in others {
+            let marks = old.filter { $0.action == .moved(to: other) }
             guard !marks.isEmpty else { continue }
-            for change in try db.changes(of: name, in: zone)
-            where marks.contains(where: { $0.context.contains(change.identity) }) { passed.insert(change.identity) }
+            let there = try db.changes(of: name, in: other)
+            let isWrittenAnew = isWrittenAnew(there, from: zone)
+            let known = Set(there.map(\.identity))
+            for change in old
+            where (isWrittenAnew || known.contains(change.identity))
+                && marks.contains(where: { $0.context.contains(change.identity) })
+            { passed.insert(change.identity) }
         }
         return passed
+    }
+
+    /// Whether somebody else brought a record from a zone, so without the dots that it had.
+    private func isWrittenAnew(_ changes: [Change], from zone: ZoneID) -> Bool {
+        changes.contains { $0.movedFrom == zone && $0.forwards == nil && $0.author != engine.account }
     }
 
     /// Repeats own deletions in the zone that a record went to, where it is no more: from there it went on to one that may not
