@@ -27,7 +27,9 @@ extension Engine {
         let crossings = zoneCrossings(changes)
         guard !crossings.isEmpty, try store.read({ db in try db.hasSidecars() }) else { return 0 }
         var count = 0
-        for (id, crossing) in crossings.sorted(by: { $0.key < $1.key }) where zones[id.zone]?.row.isMine == true {
+        // What leaves a share is read where it is by then: the people of the share are not told of it any more.
+        for (id, crossing) in crossings.sorted(by: { $0.key < $1.key })
+        where zones[id.zone]?.row.isMine == true && (!isShare(id.zone) || isShare(crossing.zone)) {
             let photos = try store.read { db in
                 try photosGoing(with: id, to: crossing.path, besides: placedElsewhere(changes), db).compactMap {
                     row, place in try db.sidecar(row.id).map { (row, place, $0) }

@@ -41,7 +41,7 @@ struct LocalTaker {
     /// What these changes take out of the folder that it is in, with where it goes; nil for what is deleted.
     private var leavingFolders: [RecordID: RelativePath?] = [:]
     /// What these changes take to another zone.
-    private var crossing: Set<RecordID> = []
+    private var crossing: [RecordID: ZoneID] = [:]
     /// Folders of the base that something came into.
     private var entered: Set<RecordID> = []
     /// What folders showed before this transaction.
@@ -74,13 +74,19 @@ struct LocalTaker {
     /// - Returns: the changes that are left.
     mutating func prepare(_ changes: [LocalChange]) throws -> [LocalChange] {
         try remember(changes)
-        crossing = Set(zoneCrossings(changes).keys)
-        return try changes.filter { change in
+        crossing = zoneCrossings(changes).mapValues(\.zone)
+        var late: [LocalChange] = []
+        let left = try changes.filter { change in
             switch change {
             case .place(let id, _, _, let path, _): leavingFolders[id] = .some(path)
             case .delete(let id): leavingFolders[id] = .some(nil)
             case .edit(let id, _, _):
-                guard try isCrossing(id) else { return true }
+                guard let zone = try destination(of: id) else { return true }
+                // What leaves a share is saved where it is by then: the people of the share are not told of it any more.
+                guard !engine.isShare(id.zone) || engine.isShare(zone) else {
+                    late.append(change)
+                    return false
+                }
                 try take(change)
                 former[id] = try db.base(id)
                 return false
@@ -88,18 +94,19 @@ struct LocalTaker {
             }
             return true
         }
+        return left + late
     }
 
-    /// Whether a record, or a folder that it is in, goes to another zone.
-    private func isCrossing(_ id: RecordID) throws -> Bool {
-        guard !crossing.isEmpty else { return false }
+    /// The other zone that a record, or a folder that it is in, goes to; nil if it stays.
+    private func destination(of id: RecordID) throws -> ZoneID? {
+        guard !crossing.isEmpty else { return nil }
         var next: RecordID? = id
         var seen: Set<RecordID> = []
         while let id = next, seen.insert(id).inserted {
-            if crossing.contains(id) { return true }
+            if let zone = crossing[id] { return zone }
             next = try db.base(id)?.parent
         }
-        return false
+        return nil
     }
 
     /// What of a folder does not go along to where it is now: what is gone from it, and what these changes take elsewhere.

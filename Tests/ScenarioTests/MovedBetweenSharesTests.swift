@@ -52,4 +52,27 @@ import Testing
             for value in fields.values { #expect(value.asset?.size != UInt64("formerly".utf8.count)) }
         }
     }
+
+    @Test(arguments: [false, true])
+    func `what is saved in a photo that its owner has just taken out of a share is not told to its people`(
+        hasEditOfOthers: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, bob, village) = (party.alice, party.bob, party.village)
+        let disk = alice.machine.library
+        if hasEditOfOthers { try bob.machine.shared.write("alice/Summer/a.jpg", "from bob", saving: .replacing) }
+        try disk.move("Summer/a.jpg", to: "Private/a.jpg")
+        try disk.write("Private/a.jpg", "secretly!", saving: .inPlace)
+        try party.rounds(of: alice, 4)
+        try #require(try village.settle())
+        let shown = alice.tree(.library)
+        #expect(shown.filter { !$0.key.hasPrefix("Summer/") }.values.contains("secretly!"), "\(shown)")
+        #expect(!bob.tree(.shared).values.contains("secretly!"), "\(bob.tree(.shared))")
+        for stored in try bob.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            for value in fields.values {
+                #expect(value.asset?.size != UInt64("secretly!".utf8.count))
+            }
+        }
+    }
 }
