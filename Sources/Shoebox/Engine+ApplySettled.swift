@@ -9,6 +9,27 @@ import class GRDB.Database
 // What is left to note and to do for files that are in their places.
 
 extension Engine {
+    /// What has news of others', such as a caption, while it is gone from its place: by the time that this is taken for a
+    /// deletion or a move, nobody was shown that. It waits, as news of the file's bytes do.
+    func goneWithNews(_ scope: ApplyScope, besides failed: Set<RecordID>, root: RootKind) throws -> Set<RecordID> {
+        let changed = try store.read { db in
+            try scope.ids.filter { id in
+                guard !failed.contains(id), scope.layout.nodes[id] != nil, let row = try db.base(id), row.root == root,
+                    !row.isParked, let vector = try db.state(of: id)?.vector
+                else { return false }
+                return !row.vector.contains(vector)
+            }
+        }
+        return try changed.filter { id in
+            guard let row = try store.read({ db in try db.base(id) }),
+                let path = try store.read({ db in try db.basePath(of: id, top: [top(root)]) })
+            else { return false }
+            do {
+                return try files(root).entry(at: path)?.kind != (row.kind == .folder ? .directory : .file)
+            } catch { return true }
+        }
+    }
+
     /// Says in the base tree what the folder shows now, for records that needed nothing done to their file.
     ///
     /// Returns those that have other twins than before.

@@ -188,8 +188,10 @@ extension Engine {
         if let name, before.fileName != name { fields[.name] = .name(name) }
         let timestamp =
             isEdit ? writer.nextTimestamp() : after([before.fields[.name], before.fields[.parent]], &writer)
+        let rewritten: Set<FieldKey> = writer.rewritten.contains(id) ? [.content, .modified] : []
         guard isMine else {
-            let values = state.fields.compactMapValues { $0.winner?.value }.merging(fields) { _, new in new }
+            let values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
+                .merging(fields) { _, new in new }
             try writer.write(
                 target, type: state.type, .set(values), context: RecordState(existing)?.vector ?? [:],
                 movedFrom: id.zone)
@@ -202,7 +204,8 @@ extension Engine {
         guard
             let move = planZoneMove(
                 of: changes, existing: existing, from: id.zone, to: zone, fields: fields,
-                timestamp: timestamp, author: account, isDerived: !isEdit, leavesPast: isShare(zone),
+                rewriting: rewritten, timestamp: timestamp, author: account, isDerived: !isEdit,
+                leavesPast: isShare(zone),
                 nextDot: { writer.nextDot() }),
             let arrival = move.arrival.last?.dot
         else { return (target, shown) }

@@ -14,6 +14,8 @@ struct HistoryWriter {
     private(set) var count = 0
     /// The zones in which what others wrote may be carried.
     private let owned: Set<ZoneID>
+    /// Records whose content this transaction writes anew after it moved them: what they had before doesn't go into a share.
+    var rewritten: Set<RecordID> = []
     /// Records that this transaction moved to another zone, by what they were; one that was moved twice, step by step.
     private(set) var carried: [RecordID: RecordID] = [:]
     private var clock: HybridClock

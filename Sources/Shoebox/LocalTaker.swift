@@ -68,8 +68,9 @@ struct LocalTaker {
         }
     }
 
-    /// Takes what has to be known before anything is moved: what is saved and goes to another zone in one look is saved first. What
-    /// was there before is not for the people of that zone.
+    /// Takes what has to be known before anything is moved: what is saved in the private zone and goes into a share in one look is
+    /// saved first. What was there before is not for the people of the share. What leaves a share is saved where it is by then, as
+    /// the people of the share are not told of it any more; what was there before doesn't go into another share.
     ///
     /// - Returns: the changes that are left.
     mutating func prepare(_ changes: [LocalChange]) throws -> [LocalChange] {
@@ -81,9 +82,9 @@ struct LocalTaker {
             case .place(let id, _, _, let path, _): leavingFolders[id] = .some(path)
             case .delete(let id): leavingFolders[id] = .some(nil)
             case .edit(let id, _, _):
-                guard let zone = try destination(of: id) else { return true }
-                // What leaves a share is saved where it is by then: the people of the share are not told of it any more.
-                guard !engine.isShare(id.zone) || engine.isShare(zone) else {
+                guard try destination(of: id) != nil else { return true }
+                guard !engine.isShare(id.zone) else {
+                    writer.rewritten.insert(id)
                     late.append(change)
                     return false
                 }

@@ -20,6 +20,7 @@ public struct ZoneMove: Hashable, Sendable {
 ///   - from: the old zone.
 ///   - to: the new one.
 ///   - fields: the place in the new zone, `parent` and `name`; empty for a record without one.
+///   - rewriting: what is written anew in the new zone at once, besides.
 ///   - isDerived: whether nobody edited the record by this, as when its folder was shared: a deletion by somebody who
 ///     knew nothing of the move then counts all the same.
 ///   - leavesPast: whether what was overwritten stays behind, as others read the new zone: see `withoutPast`.
@@ -27,7 +28,8 @@ public struct ZoneMove: Hashable, Sendable {
 /// - Returns: nil for no changes, or changes of another record.
 public func planZoneMove(
     of changes: [Change], existing: [Change] = [], from: ZoneID, to: ZoneID, fields: [FieldKey: Value],
-    timestamp: HybridTimestamp, author: AccountID, isDerived: Bool = false, leavesPast: Bool = false,
+    rewriting: Set<FieldKey> = [], timestamp: HybridTimestamp, author: AccountID, isDerived: Bool = false,
+    leavesPast: Bool = false,
     nextDot: () -> Dot
 ) -> ZoneMove? {
     guard let old = RecordState(changes) else { return nil }
@@ -38,7 +40,7 @@ public func planZoneMove(
     arrival.sort { $0.dot < $1.dot }
     if leavesPast, let state = RecordState(changes + existing) {
         // Who renames it on the way overwrites the name that it had.
-        let renewed = isDerived ? [] : Set(fields.keys)
+        let renewed = rewriting.union(isDerived ? [] : Set(fields.keys))
         arrival = arrival.map { change in
             withoutPast(change, renewed, in: state, timestamp: timestamp, author: author, nextDot: nextDot)
         }
@@ -120,6 +122,32 @@ public func forwardedEdits(
         forwarded.dot = nextDot()
         return forwarded
     }
+}
+
+/// What others wrote of a record in a zone after they had been shown that it had left, and had not come back: that says
+/// nothing of the record where it is by now, where they may have no say.
+///
+/// What was brought from another zone was written in sight of what that had.
+/// - Parameters:
+///   - changes: all accepted changes of the record in the zone.
+///   - account: whose zone it is.
+/// - Returns: their identities; what somebody wrote who saw nothing but such a change is one, too.
+public func writtenAfterLeaving(_ changes: [Change], of account: AccountID) -> Set<Dot> {
+    let marks = changes.filter(\.action.isMove).map(\.identity)
+    guard !marks.isEmpty else { return [] }
+    var result: Set<Dot> = []
+    var others: [Change] = []
+    for change in changes.sorted(by: { ($0.timestamp, $0.identity) < ($1.timestamp, $1.identity) }) {
+        if change.author != account, case .set = change.action, change.forwards == nil, change.movedFrom == nil,
+            marks.contains(where: change.context.contains),
+            RecordState(others.filter { change.context.contains($0.identity) })?.movedTo != nil
+        {
+            result.insert(change.identity)
+        } else {
+            others.append(change)
+        }
+    }
+    return result
 }
 
 /// The zone that a record lives in, of all zones that have changes of it; nil when it is live in none.

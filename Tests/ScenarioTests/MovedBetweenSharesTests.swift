@@ -1,4 +1,6 @@
+import ShoeboxLibrary
 import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxTestSupport
 import Testing
@@ -73,6 +75,109 @@ import Testing
             for value in fields.values {
                 #expect(value.asset?.size != UInt64("secretly!".utf8.count))
             }
+        }
+    }
+
+    /// Who shares what: Alice shares `Summer` with Bob and Carol, and `Other` with Carol and Dan.
+    private func twoShares() throws -> (Party, dan: Replica) {
+        let party = try Party(bob: "readWrite", others: ["dan"])
+        let (alice, village) = (party.alice, party.village)
+        try alice.machine.library.write("Other/o.jpg", "ooo")
+        try #require(try village.settle())
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Other")], title: "Other", publicPermission: "none", isSealed: true))
+        let dan = village.replicas[3]
+        for other in [party.carol, dan] {
+            try #require(
+                alice.request(.invite(share: "Other", accounts: [other.label], permission: "readWrite")).code == 0)
+            try #require(other.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        }
+        try #require(try village.settle())
+        return (party, dan)
+    }
+
+    private func sizes(knownTo replica: Replica) throws -> Set<UInt64> {
+        let stored = try replica.store.read { db in try db.history(after: 0, limit: .max) }
+        return Set(
+            stored.flatMap { stored -> [UInt64] in
+                guard case .set(let fields) = stored.change.action else { return [] }
+                return fields.values.compactMap { $0.asset?.size }
+            })
+    }
+
+    @Test(arguments: ["alice", "carol"], [false, true])
+    func `what is saved in a photo on its way to another share is told there, and what it was before is not`(
+        mover: String, isFolder: Bool
+    ) throws {
+        let (party, dan) = try twoShares()
+        let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
+        let isOwner = mover == "alice"
+        let disk = isOwner ? alice.machine.library : carol.machine.shared
+        let top = isOwner ? "" : "alice/"
+        let (old, new) = isFolder ? ("Summer/deep", "Other/deep") : ("Summer/deep/b.jpg", "Other/b.jpg")
+        let place = isFolder ? "Other/deep/b.jpg" : "Other/b.jpg"
+        try disk.move(top + old, to: top + new)
+        try disk.write(top + place, "meanwhile", saving: .inPlace)
+        try party.rounds(of: isOwner ? alice : carol, 4)
+        try #require(try village.settle())
+        #expect(dan.tree(.shared)["alice/" + place] == "meanwhile", "\(dan.tree(.shared))")
+        #expect(alice.tree(.library)[place] == "meanwhile", "\(alice.tree(.library))")
+        #expect(bob.tree(.shared) == ["alice/Summer/a.jpg": "aaa"], "\(bob.tree(.shared))")
+        #expect(try !sizes(knownTo: bob).contains(9))
+        // It is as long as the other photos of the share; Dan knows of none of these.
+        #expect(try sizes(knownTo: dan) == [3, 9])
+        let contents = try dan.store.read { db in try db.history(after: 0, limit: .max) }
+            .compactMap { stored -> String? in
+                guard case .set(let fields) = stored.change.action else { return nil }
+                return fields[.content]?.asset?.contentHash.description
+            }
+        let hash = try #require(try contentHash(of: "Summer/deep/b.jpg", "bbb", bob))
+        #expect(!contents.contains(hash))
+    }
+
+    /// The hash of a content that somebody was shown.
+    private func contentHash(of path: String, _ text: String, _ replica: Replica) throws -> String? {
+        try replica.store.read { db in try db.history(after: 0, limit: .max) }.compactMap { stored -> String? in
+            guard case .set(let fields) = stored.change.action, fields[.name]?.fileName == FileName("b.jpg") else {
+                return nil
+            }
+            return fields[.content]?.asset?.contentHash.description
+        }.first
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `what is written into the sidecar of a photo that its owner has just taken out of a share is not told there`(
+        isFolder: Bool, isNew: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, bob, village) = (party.alice, party.bob, party.village)
+        let disk = alice.machine.library
+        if !isNew {
+            try #require(alice.request(.caption(path: alice.path("Summer/deep/b.jpg"), text: "for all")).code == 0)
+        }
+        try #require(
+            alice.request(.tag(path: alice.path("Summer/deep/b.jpg"), titles: ["Lake"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        let (old, new) = isFolder ? ("Summer/deep", "Private/deep") : ("Summer/deep/b.jpg", "Private/b.jpg")
+        let place = isFolder ? "Private/deep/b.jpg" : "Private/b.jpg"
+        try disk.move(old, to: new)
+        if !isFolder { try disk.move("Summer/deep/b.jpg.json", to: "Private/b.jpg.json") }
+        let document = try #require(try? disk.read(place + ".json")).reduce(into: "") { text, byte in
+            text.unicodeScalars.append(UnicodeScalar(byte))
+        }
+        let changed =
+            isNew
+            ? document.replacing("\"Lake\"", with: "\"Lake\", \"secret\"")
+            : document.replacing("for all", with: "secret")
+        try #require(changed != document)
+        try disk.write(place + ".json", changed)
+        try party.rounds(of: alice, 4)
+        try #require(try village.settle())
+        let fields = try #require(alice.sidecar(place, .library)?.fields)
+        #expect(isNew ? fields.tags?.contains("secret") == true : fields.caption == "secret", "\(fields)")
+        for stored in try bob.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { $0.text == "secret" }, "\(fields)")
         }
     }
 }

@@ -1,0 +1,246 @@
+import ShoeboxCloud
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+/// One content that a photo had at some time.
+struct ContentVersion {
+    /// The content, with its place in the container where one is known.
+    var asset: AssetReference
+    /// The modification time that was written with it, nanoseconds.
+    var modified: Int64?
+    /// Who wrote it.
+    var author: AccountID
+    /// When, milliseconds since 1970, by the author's clock.
+    var timeMilliseconds: UInt64
+}
+
+extension Engine {
+    /// Every content that a record ever had and that counts or once did, the newest first; equal bytes once. What it had
+    /// before it came into a share stayed where it was then, and whoever can read that has it still.
+    func contentVersions(of id: RecordID, _ db: Database) throws -> [ContentVersion] {
+        var result: [ContentVersion] = []
+        let places = Set(try db.zonesOfMoves(of: id.name)).union([id.zone])
+        let changes = try places.sorted().flatMap { try db.changes(of: id.name, in: $0) }
+        for change in changes.sorted(by: { $0.timestamp > $1.timestamp }) {
+            guard case .set(let fields) = change.action, let asset = fields[.content]?.asset else { continue }
+            if let same = result.firstIndex(where: { $0.asset.contentHash == asset.contentHash }) {
+                if result[same].asset.location == nil { result[same].asset = asset }
+                continue
+            }
+            result.append(
+                ContentVersion(
+                    asset: asset, modified: fields[.modified]?.integer, author: change.author,
+                    timeMilliseconds: change.timestamp.wallMilliseconds))
+        }
+        return result
+    }
+
+    /// The record that is, or was, at a path: one that is shown, else the one that was deleted last.
+    private func recordEver(at reference: PathReference) throws -> RecordID {
+        if let known = try knownRecord(at: reference) { return known }
+        return try record(at: reference)
+    }
+
+    /// As far as the database knows, without a look at the folders: the record that is shown at a path, else of those that
+    /// were deleted there the last one.
+    func knownRecord(at reference: PathReference) throws -> RecordID? {
+        guard let path = reference.path, let name = path.last else { return nil }
+        return try store.read { db in
+            let top = top(reference.root)
+            if let shown = try db.base(at: path, root: reference.root, top: top) { return shown }
+            guard let parent = try formerFolder(path.parent, reference.root, db) else { return nil }
+            let isTop = parent.isZoneRoot
+            var found = try db.deletedFiles(named: name, in: parent.zone, parent: isTop ? nil : parent.name)
+            if isTop, let root = zones[parent.zone]?.row.rootRecord {
+                found += try db.deletedFiles(named: name, in: parent.zone, parent: root)
+            }
+            let dated = try found.map { (id: $0, time: try deletionTime($0, db)) }
+            return dated.max { $0.time < $1.time }?.id
+        }
+    }
+
+    /// The folder that a path shows, or showed: one that went with its last photo is still known by its record.
+    private func formerFolder(_ path: RelativePath, _ root: RootKind, _ db: Database) throws -> RecordID? {
+        if let shown = try db.base(at: path, root: root, top: top(root)) { return shown }
+        guard let name = path.last, let parent = try formerFolder(path.parent, root, db) else { return nil }
+        let parents = [parent.isZoneRoot ? nil : parent.name, zones[parent.zone]?.row.rootRecord]
+        return try db.folders(in: parent.zone).first { row in
+            row.name == name && (row.parent == parents[0] || (parent.isZoneRoot && row.parent == parents[1]))
+        }?.id
+    }
+
+    private func deletionTime(_ id: RecordID, _ db: Database) throws -> HybridTimestamp {
+        try db.state(of: id)?.marks.map(\.timestamp).max() ?? .zero
+    }
+
+    func requireWritable(_ id: RecordID) throws {
+        guard try store.read({ db in try may(.editRecord, id, db) }) else {
+            throw RequestError(
+                ExitCode.notPermitted,
+                "The photo is in '\(zones[id.zone]?.control.title ?? "")', \(permissionText(id.zone)).",
+                "Ask the owner for 'readWrite', or copy the photo into your library.")
+        }
+    }
+
+    /// Where the bytes of a content are: in a watched folder, in the container, or in the trash, from where they are taken
+    /// when the folders are brought up to date. False if they are nowhere.
+    func findBytes(_ asset: AssetReference, of id: RecordID) throws -> Bool {
+        if asset.location != nil { return true }
+        if try !localSources(of: asset.contentHash).isEmpty { return true }
+        for root in RootKind.allCases {
+            guard try checkRoot(root) else { continue }
+            for item in try makeApplier(root).trashItems() where item.record == id && item.size == asset.size {
+                guard let (hash, _) = try? ContentHasher.hash(item.path, files(root)), hash == asset.contentHash else {
+                    continue
+                }
+                trashSources[hash] = .init(root: root, path: item.path)
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Gives a photo a content that it had before, for everybody; what the file holds now goes to the trash. One that was
+    /// deleted is alive again.
+    ///
+    /// - Parameter version: the number in the list of versions, from 1, or the beginning of a content's hash; nil for the
+    ///   one that the record has.
+    func restoreVersion(_ reference: PathReference, version: String?) throws -> Reply {
+        var id = try recordEver(at: reference)
+        let home = try homeOfMoved(id, reference)
+        if let home { id = home }
+        let (state, versions) = try store.read { db in
+            (try db.state(of: id), try contentVersions(of: id, db))
+        }
+        guard let state, state.type.hasContent else {
+            throw RequestError(ExitCode.notFound, "That is no photo or file.", "Name a file.")
+        }
+        let shown = reference.path.map { display($0, reference.root) } ?? ""
+        let isGone = state.movedTo != nil
+        guard let version else {
+            if isGone { return try putBackAnew(id, state, version: nil, shown) }
+            if state.isLive { return try restoreContent(reference) }
+            try requireWritable(id)
+            try store.write { db in
+                var writer = try HistoryWriter(db, engine: self, author: "cli")
+                try revive(id, state, &writer)
+                try writer.finish()
+            }
+            return Reply(lines: ["'\(shown)' comes back for everybody."])
+        }
+        let found: ContentVersion?
+        if let number = Int(version), version.utf8.count < 6 {
+            found = versions.indices.contains(number - 1) ? versions[number - 1] : nil
+        } else {
+            let matching = versions.filter { $0.asset.contentHash.description.hasPrefix(version.lowercased()) }
+            found = matching.count == 1 ? matching.first : nil
+        }
+        guard let found else {
+            throw RequestError(
+                ExitCode.notFound, "'\(shown)' has no version '\(version)'.",
+                "'shoebox restore --list' with the path shows all versions.")
+        }
+        if !isGone { try requireWritable(id) }
+        guard try findBytes(found.asset, of: id) else {
+            throw RequestError(
+                ExitCode.notFound, "The bytes of that version are kept nowhere.",
+                "It was replaced before it was published. Another device may have it in its trash.")
+        }
+        if isGone { return try putBackAnew(id, state, version: found, shown) }
+        var fields: [FieldKey: Value] = [.content: .asset(found.asset)]
+        if let modified = found.modified { fields[.modified] = .integer(modified) }
+        let count = try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            if !state.isLive || state.content?.contentHash != found.asset.contentHash {
+                try writer.write(id, type: state.type, .set(fields), context: state.vector)
+            }
+            try writer.finish()
+            try db.markDirty(id)
+            return writer.count
+        }
+        guard count > 0 else { return Reply(lines: ["'\(shown)' has that content already."]) }
+        let time = StatusText.local(found.timeMilliseconds)
+        return Reply(
+            lines: [
+                state.isLive
+                    ? "'\(shown)' gets the content of \(time); the present one goes to the trash."
+                    : "'\(shown)' comes back for everybody, with the content of \(time)."
+            ],
+            values: ["contentHash": found.asset.contentHash.description])
+    }
+
+    // MARK: What was moved to another share, or out of one
+
+    /// Where a photo is to be brought back that was deleted after it had been moved to another share, or out of one; nil if it was
+    /// not moved, or to where this account can't look.
+    private func homeOfMoved(_ id: RecordID, _ reference: PathReference) throws -> RecordID? {
+        let (home, state, path) = try store.read { db in
+            guard try db.state(of: id)?.movedTo != nil, let zone = try presentZone(of: id, db) else {
+                return (nil, nil, nil) as (RecordID?, RecordState?, PathReference?)
+            }
+            let home = RecordID(zone: zone, name: id.name)
+            let path = try db.base(home).flatMap { row in
+                try db.basePath(of: home, top: [top(row.root)]).map { PathReference(root: row.root, path: $0) }
+            }
+            return (home, try db.state(of: home), path)
+        }
+        guard let home, let state else { return nil }
+        guard !state.isLive else {
+            let shown = reference.path.map { display($0, reference.root) } ?? ""
+            let place = path?.path.map { display($0, path?.root ?? .library) }
+            throw RequestError(
+                ExitCode.notFound,
+                "'\(shown)' was moved, and is \(place.map { "'\($0)'" } ?? "in '\(zones[home.zone]?.control.title ?? "")'") now.",
+                "Name that path to 'shoebox restore'.")
+        }
+        return home
+    }
+
+    /// Makes a new photo of what one was that its owner has taken out of the share. It says nothing of the one that was there:
+    /// that is where this account has no say.
+    private func putBackAnew(
+        _ id: RecordID, _ state: RecordState, version: ContentVersion?, _ shown: String
+    ) throws -> Reply {
+        guard may(.addRecord, in: id.zone) else {
+            throw RequestError(
+                ExitCode.notPermitted,
+                "'\(shown)' was taken out of '\(zones[id.zone]?.control.title ?? "")', \(permissionText(id.zone)).",
+                "Ask the owner for it, or look for it with 'shoebox trash list'.")
+        }
+        let asset = version?.asset ?? state.content
+        guard let asset, try findBytes(asset, of: id) else {
+            throw RequestError(
+                ExitCode.notFound, "The bytes of '\(shown)' are kept nowhere.",
+                "It was taken out before they were published; another device may have them in its trash.")
+        }
+        let (name, origin) = newRecord()
+        var fields = state.fields.compactMapValues { $0.winner?.value }
+        fields[.origin] = origin
+        fields[.content] = .asset(asset)
+        if let modified = version?.modified { fields[.modified] = .integer(modified) }
+        let new = RecordID(zone: id.zone, name: name)
+        try store.write { db in
+            var writer = try HistoryWriter(db, engine: self, author: "cli")
+            try writer.write(new, type: state.type, .set(fields))
+            try writer.finish()
+            try db.markDirty(new)
+        }
+        return Reply(
+            lines: [
+                "'\(shown)' comes back as a new photo, for everybody: the one that was there was taken out of the share."
+            ],
+            values: ["contentHash": asset.contentHash.description])
+    }
+
+    /// Writes a value of a deleted record again as it is, by which all of it is alive.
+    func revive(_ id: RecordID, _ state: RecordState, _ writer: inout HistoryWriter) throws {
+        let keys: [FieldKey] = [.content, .name, .parent] + state.fields.keys.sorted()
+        guard let key = keys.first(where: { state.fields[$0]?.winner != nil }), let value = state[key] else { return }
+        try writer.write(id, type: state.type, .set([key: value]), context: state.vector)
+    }
+}
