@@ -65,14 +65,14 @@ extension Engine {
     }
 
     private func addGone(from row: BaseRow, at path: RelativePath, to result: inout Set<RecordID>) throws {
-        let names: Set<FileName>
+        let found: [FileName: FileKind]
         // Of what can't be listed, nothing is known to be gone.
         do {
-            names = Set(try files(row.root).list(path).map(\.name))
+            found = Dictionary(try files(row.root).list(path).map { ($0.name, $0.kind) }) { first, _ in first }
             guard try !holdsOtherMount(row, at: path) else { return }
         } catch is FileError { return }
         for child in try store.read({ db in try db.baseChildren(of: row.id, root: row.root) }) where !child.isParked {
-            if !names.contains(child.name) {
+            if found[child.name] != (child.kind == .folder ? .directory : .file) {
                 result.insert(child.id)
             } else if child.kind == .folder {
                 try addGone(from: child, at: path.appending(child.name), to: &result)

@@ -37,7 +37,12 @@ extension Engine {
             try isAsKnown
             ? scan(root, directories: [path.parent], author: "scan") : scan(root, author: "scan")
         let key = WatchedPath(root: root, path: path)
-        return unsettled[key] == nil && displaced[key] == nil ? try shown() : nil
+        guard unsettled[key] == nil, displaced[key] == nil, let id = try shown() else { return nil }
+        // A folder in the place of a photo, or the other way, is not what was known there, whatever became of that.
+        guard let kind = try? files(root).entry(at: path)?.kind, let row = try store.read({ db in try db.base(id) }),
+            kind != (row.kind == .folder ? .directory : .file)
+        else { return id }
+        return nil
     }
 
     /// Whether all that the base tree has at a path, on the way there and below it is there, and is the same thing. What is

@@ -222,8 +222,8 @@ extension Engine {
         }
     }
 
-    /// The folder at the top of the library in which copies are kept: of its name, or, where a file stands, of the first
-    /// free one of `Name 2`, `Name 3`….
+    /// The folder at the top of the library in which copies are kept: of its name, or, where a file stands, or a folder that is
+    /// shared by now, of the first free one of `Name 2`, `Name 3`….
     private func folderOfCopies(_ name: String) throws -> RelativePath {
         var number = 1
         while true {
@@ -232,9 +232,14 @@ extension Engine {
                 try world.library.makeDirectory(directory)
                 return directory
             }
-            if entry.kind == .directory { return directory }
+            if entry.kind == .directory, try !isShared(directory) { return directory }
             number += 1
         }
+    }
+
+    /// Whether a folder of the library is that of a share: copies are for their user alone.
+    private func isShared(_ directory: RelativePath) throws -> Bool {
+        try store.read { db in try db.base(at: directory, root: .library, top: top(.library)) }.map { isShare($0.zone) } ?? false
     }
 
     private func noteCopy(of id: RecordID, _ hash: Digest32, at path: RelativePath) throws {

@@ -41,6 +41,14 @@ public protocol SimulatedReplica: AnyObject {
     var hasComparedState: Bool { get }
     /// Loses the state directory, while the process is dead; the account is set up anew when it starts.
     func loseState()
+    /// What it knows of shares.
+    var sharing: SimulationSharing { get }
+    /// The hash by which a history names a content.
+    func hash(of content: [UInt8]) -> [UInt8]
+    /// The hashes of the contents that its history names in each share.
+    ///
+    /// - Parameter isPublished: only what was published.
+    func told(isPublished: Bool) -> [String: Set<[UInt8]>]
 }
 
 extension SimulatedReplica {
@@ -66,6 +74,12 @@ extension SimulatedReplica {
     public var hasComparedState: Bool { true }
     /// Nothing is lost.
     public func loseState() {}
+    /// Nothing is shared.
+    public var sharing: SimulationSharing { SimulationSharing() }
+    /// The content itself.
+    public func hash(of content: [UInt8]) -> [UInt8] { content }
+    /// Nothing is told.
+    public func told(isPublished: Bool) -> [String: Set<[UInt8]>] { [:] }
 }
 
 /// A command with everything that it names.

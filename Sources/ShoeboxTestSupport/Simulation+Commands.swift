@@ -8,15 +8,20 @@ extension Simulation {
         let machine = machine(number)
         busy.insert(index(number))
         defer { busy.remove(index(number)) }
-        let done = replicas[index(number)].perform(request)
-        noteComparison(of: index(number))
-        guard done != false else { return done }
-        let isUsed =
+        look(at: index(number))
+        let isRestore =
             switch request {
             case .undo, .restoreTrash, .restoreVersion: true
             default: false
             }
-        if isUsed { bringsBack = true }
+        let done =
+            isRestore
+            ? bringingBack(index(number)) { replicas[index(number)].perform(request) }
+            : replicas[index(number)].perform(request)
+        look(at: index(number), isCommand: true)
+        noteComparison(of: index(number))
+        guard done != false else { return done }
+        if isRestore { bringsBack = true }
         if case .leave(_, keepsCopy: false) = request { leavers.insert(machine.account) }
         if case .undo = request { users.waiveLastCommand(of: machine.name, step: stepNumber) }
         if done == true, let objection = shares.objection(to: request, of: machine.account) {
@@ -34,6 +39,20 @@ extension Simulation {
         default: break
         }
         return done
+    }
+
+    /// Takes in where a machine's files are, and what its replica knows of shares.
+    func look(at number: Int, isCommand: Bool = false) {
+        privacy.look(at: machine(number), replicas[number].sharing, touched: users.touched, isCommand: isCommand)
+    }
+
+    /// Does what a person asks for by which former contents may come back: these are to be told where that is.
+    func bringingBack<Result>(_ number: Int, _ act: () -> Result) -> Result {
+        let before = replicas[number].told(isPublished: false)
+        let result = act()
+        let after = replicas[number].told(isPublished: false)
+        privacy.noteBroughtBack(after.reduce(into: [:]) { $0[$1.key] = $1.value.subtracting(before[$1.key] ?? []) })
+        return result
     }
 
     /// Fills in what a command's picks stand for now; nil if there is nothing to pick.

@@ -58,6 +58,7 @@ public final class Simulation {
     let users: SimulationUsers
     /// From 0; before it, while all is prepared, -1.
     private(set) var stepNumber = -1
+    var privacy = SimulationPrivacy()
     /// Tags that were given together.
     var pairs: [[String]] = []
     /// Whether somebody asked for something deleted or overwritten to come back.
@@ -77,6 +78,7 @@ public final class Simulation {
         for name in setup.machines { replicas.append(try setup.makeReplica(world.addMachine(name))) }
         try setup.prepare(self)
         users.noteAll(on: world.machines.filter { $0.name == $0.account })
+        for number in replicas.indices { look(at: number) }
         stepNumber = 0
     }
 
@@ -136,6 +138,7 @@ public final class Simulation {
         switch step {
         case .user(let number, let root, let act):
             users.perform(act, on: machine(number), root, step: stepNumber)
+            look(at: index(number))
         case .userDuring(let number, let calls, let root, let act):
             let machine = machine(number)
             let users = users
@@ -279,6 +282,7 @@ public final class Simulation {
                 try replicas[number].restart()
             }
             defer { noteComparison(of: number) }
+            defer { look(at: number) }
             let changed = try replicas[number].syncRound()
             guard machine.faults.isCrashed else {
                 checkTransactions(on: machine)
@@ -332,6 +336,7 @@ public final class Simulation {
         setup.narrate("healing")
         world.heal()
         users.endAllWriting(on: world.machines, step: stepNumber)
+        for number in replicas.indices { look(at: number) }
         if !fateStruck { lookForMissed() }
         for number in replicas.indices {
             if !machine(number).faults.isCrashed { die(number) }
@@ -342,7 +347,7 @@ public final class Simulation {
             lastHealingError = [:]
             var changed = false
             for number in replicas.indices where round(number, healing: true) { changed = true }
-            for replica in replicas where replica.answer() { changed = true }
+            for number in replicas.indices where bringingBack(number, { replicas[number].answer() }) { changed = true }
             quiet = changed ? 0 : quiet + 1
             if quiet == 2 { return }
         }
@@ -360,7 +365,7 @@ public final class Simulation {
             world.clock.advance(milliseconds: setup.roundMilliseconds)
             var changed = false
             for number in replicas.indices where round(number, healing: true) { changed = true }
-            for replica in replicas where replica.answer() { changed = true }
+            for number in replicas.indices where bringingBack(number, { replicas[number].answer() }) { changed = true }
             quiet = changed ? 0 : quiet + 1
         }
         // What never comes to rest is said by what follows.
@@ -399,6 +404,9 @@ public final class Simulation {
         failures += world.storage.violations.filter { !setup.allowedViolations.contains($0.rule) }
             .map { "contract: \($0)" }
         checkPermissions()
+        for replica in replicas {
+            failures += privacy.leaks(replica.told(isPublished: true), ledger, hash: replica.hash)
+        }
         checkDeleted()
         checkForeignPlaces()
         failures += setup.check(self)

@@ -54,6 +54,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var equalPercent = 0
         /// Acts of a hundred that put another folder in the place of one.
         public var replacePercent = 0
+        /// Acts of a hundred that move a photo and save something else in it at once.
+        public var overwriteMovedPercent = 0
         /// Acts of a hundred that swap two photos of the same name.
         public var namesakePercent = 0
         /// Sizes of photos are below this.
@@ -154,6 +156,11 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         }
         if profile.equalPercent > 0, random.below(100) < profile.equalPercent {
             return equal(&random, first, second)
+        }
+        if profile.overwriteMovedPercent > 0, random.below(100) < profile.overwriteMovedPercent {
+            return .overwriteMoved(
+                file: first, folder: second, random.below(2) == 0 ? .inPlace : .replacing,
+                isBefore: random.below(2) == 0, bytes: bytes)
         }
         if profile.namesakePercent > 0, random.below(100) < profile.namesakePercent {
             return .swapNamesakes(file: first, with: second, isAtOnce: random.below(2) == 0)

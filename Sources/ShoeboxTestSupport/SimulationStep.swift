@@ -113,6 +113,9 @@ public enum SimulationStep: Hashable, Sendable {
         /// Swaps a photo with one of the same name in another folder, in one step or by way of a third name; sidecars stay.
         /// Before a change of the engine, most often the photo that it is about to rename.
         case swapNamesakes(file: Int, with: Int, isAtOnce: Bool)
+        /// Moves a photo, with its sidecar if it has one, to another folder, and saves something else in it just before that or
+        /// just after.
+        case overwriteMoved(file: Int, folder: Int, SimulatedDisk.Saving, isBefore: Bool, bytes: Int)
         /// Puts another folder in the place of one, and at once moves a photo.
         case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)
     }

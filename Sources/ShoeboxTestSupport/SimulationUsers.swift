@@ -10,6 +10,8 @@ final class SimulationUsers: Sendable {
         var retitled: Set<String> = []
         /// The machines whose state was put back and not compared yet.
         var uncompared: Set<String> = []
+        /// All files as users left them.
+        var touched: Set<SimulationPrivacy.Touched> = []
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
     }
 
@@ -18,6 +20,14 @@ final class SimulationUsers: Sendable {
     init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed: seed, part: "users"))) }
 
     var ledger: SimulationLedger { state.withLock { $0.ledger } }
+
+    /// All files as users left them, those that are gone by now among them.
+    var touched: Set<SimulationPrivacy.Touched> { state.withLock { $0.touched } }
+
+    private func noteTouched(on machine: SimulatedMachine, since before: [String: SimulationPrivacy.Touched] = [:]) {
+        let changed = SimulationPrivacy.files(on: machine).filter { before[$0.key] != $0.value }.values
+        state.withLock { $0.touched.formUnion(changed) }
+    }
 
     /// The titles that tags had before a user gave them others.
     var retitled: Set<String> { state.withLock { $0.retitled } }
@@ -41,6 +51,8 @@ final class SimulationUsers: Sendable {
     ) {
         let disk = root == .library ? machine.library : machine.shared
         guard disk.isMounted else { return }
+        let filesBefore = SimulationPrivacy.files(on: machine)
+        defer { noteTouched(on: machine, since: filesBefore) }
         let before = shown(on: machine)
         let placesBefore = places(on: machine)
         var gone: RelativePath?
@@ -111,6 +123,7 @@ final class SimulationUsers: Sendable {
 
     /// What was there before the first step is to be kept as well.
     func noteAll(on machines: [SimulatedMachine]) {
+        for machine in machines { noteTouched(on: machine) }
         state.withLock { state in
             for machine in machines {
                 for (path, bytes) in machine.library.tree(without: ".shoebox").sorted(by: { $0.key < $1.key }) {
@@ -183,6 +196,8 @@ final class SimulationUsers: Sendable {
     /// Closes everything that is still being written. What the user had saved over such a file is written over by that.
     func endAllWriting(on machines: [SimulatedMachine], step: Int) {
         for machine in machines {
+            let filesBefore = SimulationPrivacy.files(on: machine)
+            defer { noteTouched(on: machine, since: filesBefore) }
             let before = shown(on: machine)
             for held in state.withLock({ $0.begun }) where held.machine == machine.name {
                 do throws(FileError) {
@@ -315,6 +330,17 @@ final class SimulationUsers: Sendable {
             try carryOut(inside, pick, in: target, machine, disk, root, step)
         case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder, .copyTo, .moveTwins, .swapNamesakes:
             try travel(act, machine, root)
+        case .overwriteMoved(let file, let folder, let saving, let isBefore, let bytes):
+            guard let source = places.file(file), let name = source.last,
+                let target = places.folder(folder)?.appending(name), target != source, !isBeingWritten(source, disk)
+            else { return }
+            if isBefore { try write(source, bytes, saving, machine, disk, step) }
+            let sidecar = Names.sidecar(of: source, on: disk)
+            try disk.move(source, to: target, mode: .failIfExists)
+            if let sidecar, let last = sidecar.last {
+                try disk.move(sidecar, to: target.parent.appending(last), mode: .failIfExists)
+            }
+            if !isBefore { try write(target, bytes, saving, machine, disk, step) }
         case .replaceFolder(let folder, let deed, let with, let name, let pick):
             try replaceFolder(folder, deed, with: with, name: name, pick: pick, disk, root)
         case .shareFolder(let share, let deed, let name): try handle(deed, ofShareFolder: share, name, machine)

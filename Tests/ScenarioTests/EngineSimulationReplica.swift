@@ -294,7 +294,7 @@ final class EngineReplica: SimulatedReplica {
         }
     }
 
-    private static func values(_ change: Change) -> [Value] {
+    static func values(_ change: Change) -> [Value] {
         guard case .set(let fields) = change.action else { return [] }
         return Array(fields.values)
     }
@@ -413,6 +413,71 @@ final class EngineReplica: SimulatedReplica {
             break
         }
         if !hasSidecar, !found.isEmpty { result += " (no sidecar)" }
+        return result
+    }
+}
+
+// MARK: What is told
+
+extension EngineReplica {
+    var sharing: SimulationSharing {
+        let engine = replica.engine
+        let found: SimulationSharing? = try? replica.store.read { db in
+            var result = SimulationSharing()
+            var rows: [RecordID: BaseRow] = [:]
+            for zone in Array(engine.zones.keys) + [.none] {
+                for row in try db.base(in: zone) where !row.isParked { rows[row.id] = row }
+            }
+            for row in rows.values {
+                guard let path = path(of: row, rows) else { continue }
+                let zones = ([row.id] + row.twins).map(\.zone).filter(engine.isShare)
+                result.places[(row.root == .library ? "library/" : "shared/") + path] = .init(
+                    shares: Set(zones.map(\.description)), record: row.id.name.description)
+            }
+            for zone in engine.zones.values where zone.row.kind == .share {
+                for isLive in [true, false] {
+                    for type in [RecordType.photo, .file, .folder] {
+                        for row in try db.records(of: type, in: zone.id, isLive: isLive) {
+                            let name = row.id.name.description
+                            if isLive {
+                                result.holders[name, default: []].insert(zone.id.description)
+                            } else {
+                                result.former[name, default: []].insert(zone.id.description)
+                            }
+                        }
+                    }
+                }
+            }
+            for (folder, home) in try engine.placements(db).moved {
+                result.holders[folder.name.description, default: []].insert(home.zone.description)
+            }
+            return result
+        }
+        return found ?? SimulationSharing()
+    }
+
+    private func path(of row: BaseRow, _ rows: [RecordID: BaseRow]) -> String? {
+        var names = [row.name.description]
+        var parent = row.parent
+        while parent != replica.engine.top(row.root) {
+            guard names.count < 100, let next = rows[parent] else { return nil }
+            names.append(next.name.description)
+            parent = next.parent
+        }
+        return names.reversed().joined(separator: "/")
+    }
+
+    func hash(of content: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: content)) }
+
+    func told(isPublished: Bool) -> [String: Set<[UInt8]>] {
+        let engine = replica.engine
+        var result: [String: Set<[UInt8]>] = [:]
+        for stored in (try? replica.store.read { db in try db.history(after: 0, limit: .max) }) ?? []
+        where engine.isShare(stored.zone) && !(isPublished && stored.standing == .pending) {
+            for case .asset(let asset) in Self.values(stored.change) {
+                result[stored.zone.description, default: []].insert(asset.contentHash.bytes)
+            }
+        }
         return result
     }
 }

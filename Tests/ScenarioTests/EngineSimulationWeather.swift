@@ -32,6 +32,9 @@ enum EngineWeather: String, CaseIterable {
     /// As watching, and people do things just before the engine renames, makes or removes something; with some seeds as in
     /// travels or twins.
     case raced
+    /// As sharing, and people change photos and take them into shares, out of them and from one to another, all in one go; with
+    /// odd seeds processes die.
+    case secrets
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -42,7 +45,7 @@ enum EngineWeather: String, CaseIterable {
     ]
     static let villages: [EngineWeather] = [
         .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
-        .variations, .everything,
+        .secrets, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -85,6 +88,14 @@ enum EngineWeather: String, CaseIterable {
             case 2: (profile.travelPercent, profile.sharedPercent) = (40, 50)
             default: (profile.equalPercent, profile.replacePercent, profile.sharedPercent) = (30, 10, 45)
             }
+        case .secrets:
+            (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (30, 30, 35)
+            (profile.sharedPercent, profile.overlapPercent, profile.nestedPercent) = (45, 15, 20)
+            profile.faultPercent = seed % 2 == 1 ? 6 : 0
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
+                \.allowsErrors,
+            ] { profile[keyPath: path] = false }
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [

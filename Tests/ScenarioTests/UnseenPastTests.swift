@@ -173,4 +173,46 @@ import Testing
         }
         try expectNothingSecret(bob)
     }
+
+    @Test(arguments: [false, true])
+    func `a photo in whose place a folder stands by now is not shared by that folder's name, nor with the one it is in`(
+        isWhole: Bool
+    ) throws {
+        let (village, alice, bob) = try village()
+        let disk = alice.machine.library
+        try disk.delete("Trip/a.jpg")
+        try disk.write("Trip/a.jpg/inside.jpg", "inside")
+        let path = alice.path(isWhole ? "Trip" : "Trip/a.jpg")
+        try request(
+            .shareCreate(paths: [path], title: "New", publicPermission: "none", isSealed: true), alice, village)
+        try #require(alice.request(.invite(share: "New", accounts: ["bob"], permission: "readWrite")).code == 0)
+        try #require(bob.request(.acceptAllPending).code == 0)
+        try #require(try village.settleDeletions())
+        try expectNothingSecret(bob)
+        let place = isWhole ? "alice/New/a.jpg/inside.jpg" : "alice/New/inside.jpg"
+        #expect(bob.tree(.shared)[place] == "inside", "\(bob.tree(.shared))")
+    }
+
+    @Test func `a folder of private copies that was shared gets no more of them`() throws {
+        let party = try Party(bob: "readOnly")
+        let (bob, carol, village) = (party.bob, party.carol, party.village)
+        func edit(_ text: String) throws {
+            try bob.machine.shared.setMode("alice/Summer/a.jpg", 0o644)
+            try bob.machine.shared.write("alice/Summer/a.jpg", text)
+            try #require(try village.settle())
+        }
+        try edit("first")
+        let folder = "Private copies of Summer"
+        #expect(bob.tree(.library) == [folder + "/a.jpg": "first"])
+        let made = bob.request(
+            .shareCreate(paths: [bob.path(folder)], title: "Mine", publicPermission: "none", isSealed: true))
+        try #require(made.code == 0, "\(made)")
+        try #require(bob.request(.invite(share: "Mine", accounts: ["carol"], permission: "readOnly")).code == 0)
+        try #require(carol.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        try edit("for me alone")
+        try #require(try village.settle())
+        #expect(bob.tree(.library) == [folder + "/a.jpg": "first", folder + " 2/a.jpg": "for me alone"])
+        #expect(!carol.tree(.shared).values.contains("for me alone"))
+    }
 }
