@@ -43,7 +43,9 @@ extension Simulation {
 
     /// Takes in where a machine's files are, and what its replica knows of shares.
     func look(at number: Int, isCommand: Bool = false) {
-        privacy.look(at: machine(number), replicas[number].sharing, touched: users.touched, isCommand: isCommand)
+        privacy.look(
+            at: machine(number), replicas[number].sharing, touched: users.touched,
+            fresh: users.takeFresh(on: machine(number)), isCommand: isCommand)
     }
 
     /// Does what a person asks for by which former contents may come back: these are to be told where that is.

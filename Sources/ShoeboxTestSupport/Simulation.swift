@@ -282,6 +282,7 @@ public final class Simulation {
                 try replicas[number].restart()
             }
             defer { noteComparison(of: number) }
+            look(at: number)
             defer { look(at: number) }
             let changed = try replicas[number].syncRound()
             guard machine.faults.isCrashed else {

@@ -9,11 +9,14 @@ public struct SimulationSharing: Sendable {
         public var shares: Set<String>
         /// The name of its record, in whatever share.
         public var record: String
+        /// The inode of a folder in which a share shows; else nil.
+        public var inode: UInt64?
 
         /// A place from its parts.
-        public init(shares: Set<String>, record: String) {
+        public init(shares: Set<String>, record: String, inode: UInt64? = nil) {
             self.shares = shares
             self.record = record
+            self.inode = inode
         }
     }
 
@@ -21,8 +24,11 @@ public struct SimulationSharing: Sendable {
     public var places: [String: Place] = [:]
     /// The shares that have a record, or that it became.
     public var holders: [String: Set<String>] = [:]
-    /// The shares that are known to have a record no more.
-    public var former: [String: Set<String>] = [:]
+    /// The shares that have ended: what was in one may be in others by now, and so may be what is put into it by who has not
+    /// heard of that.
+    public var ended: Set<String> = []
+    /// What is known of how records left shares again: for each record, by share.
+    public var departures: [String: [String: Set<String>]] = [:]
 
     /// Nothing is known.
     public init() {}
@@ -65,28 +71,59 @@ struct SimulationPrivacy {
     /// - Parameters:
     ///   - sharing: what its replica knows by now.
     ///   - touched: all files that users left as they are.
+    ///   - fresh: those that were not looked at since, with where they were left: in the middle of a round that took them
+    ///     elsewhere at once, perhaps.
     ///   - isCommand: whether a person has just asked for something: what comes to a share by that is to be told there.
     mutating func look(
-        at machine: SimulatedMachine, _ sharing: SimulationSharing, touched: Set<Touched>, isCommand: Bool = false
+        at machine: SimulatedMachine, _ sharing: SimulationSharing, touched: Set<Touched>,
+        fresh: [(path: String, file: Touched)], isCommand: Bool = false
     ) {
         let before = known[machine.name] ?? SimulationSharing()
         known[machine.name] = sharing
+        for (path, file) in fresh { homes[file.bytes, default: []].formUnion(Self.shares(of: path, before)) }
+        let mounts = Dictionary(
+            sharing.places.values.compactMap { place in place.inode.map { ($0, place) } }
+        ) { first, _ in first }
+        var moved: [String: SimulationSharing.Place] = [:]
+        for disk in [machine.library, machine.shared] where !mounts.isEmpty {
+            for (path, entry) in disk.entries() where entry.kind == .directory {
+                if let place = mounts[entry.stamp.inode] { moved["\(disk.name)/\(path)"] = place }
+            }
+        }
+        var now = sharing
+        now.places.merge(moved) { $1 }
         for (path, file) in Self.files(on: machine) {
-            let shares = Self.shares(of: path, sharing)
+            let shares = Self.shares(of: path, now)
             if isCommand, !shares.isEmpty {
                 homes[file.bytes, default: []].formUnion(shares.subtracting(Self.shares(of: path, before)))
             }
             // A device may put a copy for its user alone into a folder that the user has just shared on another one.
-            guard touched.contains(file) || path.hasPrefix("library/Private copies of ") else { continue }
+            guard touched.contains(file) || Self.folders.contains(where: path.hasPrefix) else { continue }
             homes[file.bytes, default: []].formUnion(shares)
-            // It is for the people of a share also if its user can't know yet that the photo went there.
             for record in Self.lineage(of: path, sharing) {
-                for (name, other) in known where name != machine.name {
-                    let unknown = other.holders[record, default: []].subtracting(sharing.former[record, default: []])
-                    homes[file.bytes, default: []].formUnion(unknown)
-                }
+                homes[file.bytes, default: []].formUnion(unknownHolders(of: record, machine, sharing))
             }
         }
+    }
+
+    /// The folders of copies.
+    private static let folders = ["library/Private copies of ", "library/Kept from "]
+
+    /// The shares that a record went to as others know, and its user can't know yet: what is saved in it then is for their people.
+    private func unknownHolders(
+        of record: String, _ machine: SimulatedMachine, _ sharing: SimulationSharing
+    ) -> Set<String> {
+        let own = sharing.departures[record] ?? [:]
+        var result: Set<String> = []
+        for (name, other) in known where name != machine.name {
+            let theirs = other.departures[record] ?? [:]
+            result.formUnion(
+                other.holders[record, default: []].filter { share in
+                    // Who has not heard of its leaving a share knows nothing newer.
+                    own[share, default: []].isSubset(of: theirs[share, default: []])
+                })
+        }
+        return result
     }
 
     /// Notes what a command brought back.
@@ -131,6 +168,7 @@ struct SimulationPrivacy {
         _ told: [String: Set<[UInt8]>], _ ledger: SimulationLedger, hash: ([UInt8]) -> [UInt8]
     ) -> [String] {
         guard !told.isEmpty else { return [] }
+        let ended = known.values.reduce(into: Set<String>()) { $0.formUnion($1.ended) }
         var entries: [[UInt8]: SimulationLedger.Entry] = [:]
         for entry in ledger.entries where entry.kind == .content {
             entries[hash(entry.bytes)] = entry
@@ -138,7 +176,9 @@ struct SimulationPrivacy {
         var lines: Set<String> = []
         for (share, hashes) in told {
             for content in hashes.subtracting(broughtBack[share, default: []]) {
-                guard let entry = entries[content], homes[entry.bytes]?.contains(share) != true else { continue }
+                guard let entry = entries[content] else { continue }
+                let homes = homes[entry.bytes] ?? []
+                guard !homes.contains(share), homes.isDisjoint(with: ended) else { continue }
                 lines.insert("told in share \(share.prefix(8)), and never lay there: \(entry)")
             }
         }

@@ -12,6 +12,8 @@ final class SimulationUsers: Sendable {
         var uncompared: Set<String> = []
         /// All files as users left them.
         var touched: Set<SimulationPrivacy.Touched> = []
+        /// Those of them that were not looked at since, with where they were left.
+        var fresh: [(path: String, file: SimulationPrivacy.Touched)] = []
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
     }
 
@@ -25,8 +27,20 @@ final class SimulationUsers: Sendable {
     var touched: Set<SimulationPrivacy.Touched> { state.withLock { $0.touched } }
 
     private func noteTouched(on machine: SimulatedMachine, since before: [String: SimulationPrivacy.Touched] = [:]) {
-        let changed = SimulationPrivacy.files(on: machine).filter { before[$0.key] != $0.value }.values
-        state.withLock { $0.touched.formUnion(changed) }
+        let changed = SimulationPrivacy.files(on: machine).filter { before[$0.key] != $0.value }
+        state.withLock { state in
+            state.touched.formUnion(changed.values)
+            state.fresh += changed.map { ($0.key, $0.value) }
+        }
+    }
+
+    /// The files that were not looked at since users left them on a machine, with where they were left.
+    func takeFresh(on machine: SimulatedMachine) -> [(path: String, file: SimulationPrivacy.Touched)] {
+        state.withLock { state in
+            let fresh = state.fresh.filter { $0.file.machine == machine.name }
+            state.fresh.removeAll { $0.file.machine == machine.name }
+            return fresh
+        }
     }
 
     /// The titles that tags had before a user gave them others.

@@ -432,24 +432,30 @@ extension EngineReplica {
                 guard let path = path(of: row, rows) else { continue }
                 let zones = ([row.id] + row.twins).map(\.zone).filter(engine.isShare)
                 result.places[(row.root == .library ? "library/" : "shared/") + path] = .init(
-                    shares: Set(zones.map(\.description)), record: row.id.name.description)
+                    shares: Set(zones.map(\.description)), record: row.id.name.description,
+                    inode: row.id.isZoneRoot && row.id.zone != .none ? row.stamp.inode : nil)
             }
             for zone in engine.zones.values where zone.row.kind == .share {
-                for isLive in [true, false] {
-                    for type in [RecordType.photo, .file, .folder] {
-                        for row in try db.records(of: type, in: zone.id, isLive: isLive) {
-                            let name = row.id.name.description
-                            if isLive {
-                                result.holders[name, default: []].insert(zone.id.description)
-                            } else {
-                                result.former[name, default: []].insert(zone.id.description)
-                            }
+                for (type, isLive) in [RecordType.photo, .file, .folder].flatMap({ [($0, true), ($0, false)] }) {
+                    for row in try db.records(of: type, in: zone.id, isLive: isLive) {
+                        let (name, share) = (row.id.name.description, zone.id.description)
+                        if isLive { result.holders[name, default: []].insert(share) }
+                        guard try !db.zonesOfMoves(of: row.id.name).isEmpty else { continue }
+                        for change in try db.changes(of: row.id.name, in: zone.id) {
+                            guard case .moved = change.action else { continue }
+                            result.departures[name, default: [:]][share, default: []].insert("\(change.identity)")
                         }
                     }
                 }
             }
-            for (folder, home) in try engine.placements(db).moved {
-                result.holders[folder.name.description, default: []].insert(home.zone.description)
+            result.ended = Set(
+                engine.zones.values.filter { $0.row.kind == .share && $0.row.state == .ended }.map(\.id.description))
+            // A folder that became a share as a whole.
+            for placement in try engine.placements(db).zones.values {
+                guard let state = try db.state(of: placement.id), let folder = state[.photo]?.reference,
+                    let zone = placement.contentHash.map(ZoneID.init)
+                else { continue }
+                result.holders[folder.description, default: []].insert(zone.description)
             }
             return result
         }
