@@ -52,6 +52,7 @@ extension Engine {
             let before = dirty
             dirty = try store.read { db in try before.map { try db.record($0.id) ?? $0 } }
         }
+        outcome.derived += try renewRefusedFolders(dirty)
         outcome.derived += try deriveCopies(of: dirty)
         try rekeyMoved(followed > 0 ? dirty + shownElsewhere(dirty) : dirty)
         var scope = try gather(root, dirty: dirty)

@@ -404,6 +404,18 @@ extension KeptScript {
                 .fault(machine: 4, .call(after: 17, .crashAfter)),
                 .sync(machine: 4),
             ])
+        // The folder's making was published in between, and the photo in it afterwards.
+        keep(
+            "what is put into a folder that was made while its maker was out of the share shows when they are in again",
+            seed: 655,
+            [
+                .syncDuring(machine: 3, afterCalls: 169, other: 4),
+                .userDuring(machine: 4, afterCalls: 45, root: .shared, .writeDeep(folder: 828, name: 325, bytes: 1)),
+                .command(machine: 3, root: .library, .tagTwice(file: 663)),
+                .command(machine: 3, root: .library, .revoke(share: 594, account: 477)),
+                .sync(machine: 3),
+                .command(machine: 2, root: .library, .invite(share: 907, account: 922, .admin)),
+            ])
         return all
     }()
 }
