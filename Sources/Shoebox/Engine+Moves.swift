@@ -201,6 +201,7 @@ extension Engine {
             try db.moveSidecar(from: id, to: target)
             return (target, try db.state(of: target)?.vector ?? [:])
         }
+        if isShare(zone) { try keepConflictCopies(of: before, in: id.zone, writer: &writer) }
         guard
             let move = planZoneMove(
                 of: changes, existing: existing, from: id.zone, to: zone, fields: fields,
@@ -214,6 +215,16 @@ extension Engine {
         try writer.insert(move.mark, zone: id.zone)
         try db.moveSidecar(from: id, to: target)
         return (target, shown.union([arrival.replica: arrival.counter]))
+    }
+
+    /// Makes the copies of what lost in a record's conflicts, where there are none yet: into a share only what shows goes along.
+    private func keepConflictCopies(of state: RecordState, in zone: ZoneID, writer: inout HistoryWriter) throws {
+        guard state.fields[.content]?.losers.isEmpty == false else { return }
+        for birth in conflictCopies(of: state, authorLabel: label(of:)) {
+            let copy = RecordID(zone: zone, name: birth.record)
+            guard try writer.db.record(copy) == nil else { continue }
+            try writer.write(copy, type: birth.type, .set(birth.fields), isDerived: true, timestamp: birth.timestamp)
+        }
     }
 
     /// Whether others than this account's devices may read a zone.

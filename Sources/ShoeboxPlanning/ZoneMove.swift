@@ -23,7 +23,8 @@ public struct ZoneMove: Hashable, Sendable {
 ///   - rewriting: what is written anew in the new zone at once, besides.
 ///   - isDerived: whether nobody edited the record by this, as when its folder was shared: a deletion by somebody who
 ///     knew nothing of the move then counts all the same.
-///   - leavesPast: whether what was overwritten stays behind, as others read the new zone: see `withoutPast`.
+///   - leavesPast: whether what was overwritten, or lost, stays behind, as others read the new zone: see `withoutPast`. A
+///     content that lost must have its copy by then.
 ///   - nextDot: makes the identity of the next new change.
 /// - Returns: nil for no changes, or changes of another record.
 public func planZoneMove(
@@ -73,7 +74,12 @@ private func withoutPast(
     nextDot: () -> Dot
 ) -> Change {
     guard case .set(let fields) = change.action else { return change }
-    let kept = fields.present(of: change.identity, in: state).filter { $0.key == .parent || !renewed.contains($0.key) }
+    var kept = fields.present(of: change.identity, in: state).filter { $0.key == .parent || !renewed.contains($0.key) }
+    // A content that lost shows in a copy, which goes where its user takes it.
+    if let shown = state.fields[.content]?.winner, !shown.value.isSame(as: fields[.content] ?? .null) {
+        kept[.content] = nil
+        if fields[.content] != nil { kept[.modified] = nil }
+    }
     guard kept.count < fields.count else { return change }
     var rest = change
     rest.action = .set(kept)

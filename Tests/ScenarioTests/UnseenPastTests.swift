@@ -215,4 +215,31 @@ import Testing
         #expect(bob.tree(.library) == [folder + "/a.jpg": "first", folder + " 2/a.jpg": "for me alone"])
         #expect(!carol.tree(.shared).values.contains("for me alone"))
     }
+
+    @Test func `of a photo that was edited twice at once only what shows is shared with it`() throws {
+        let (village, alice, bob) = try village()
+        let second = village.replicas[2]
+        try alice.machine.library.write("Trip/b.jpg", secret, saving: .replacing)
+        _ = try alice.engine.round(.all)
+        village.world.clock.advance(milliseconds: 60_000)
+        try second.machine.library.write("Trip/b.jpg", "shown", saving: .replacing)
+        try #require(try village.settle())
+        try request(
+            .shareAdd(share: "Open", paths: [alice.path("Trip/b.jpg")]), alice, village)
+        try #require(try village.settle())
+        try expectNothingSecret(bob, bytesOnly: true)
+        #expect(bob.tree(.shared).values.sorted() == ["ccc", "shown"], "\(bob.tree(.shared))")
+        for device in [alice, second] {
+            let copies = device.tree(.library).filter { $0.value == secret }.keys
+            #expect(copies.count == 2 && copies.allSatisfy { $0.hasPrefix("Trip/") }, "\(copies)")
+        }
+        // With all of the folder the copy goes, too.
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Trip")], title: "Trip", publicPermission: "none", isSealed: true))
+        try #require(made.code == 0, "\(made)")
+        try #require(alice.request(.invite(share: "Trip", accounts: ["bob"], permission: "readWrite")).code == 0)
+        try #require(bob.request(.acceptAllPending).code == 0)
+        try #require(try village.settle())
+        #expect(bob.tree(.shared).values.count { $0 == secret } == 2, "\(bob.tree(.shared))")
+    }
 }
