@@ -137,6 +137,8 @@ public final class Simulation {
         fateStruck = fateStruck || step.isFate
         switch step {
         case .user(let number, let root, let act):
+            // What is on the disk by now may have been told since others moved it.
+            look(at: index(number))
             users.perform(act, on: machine(number), root, step: stepNumber)
             look(at: index(number))
         case .userDuring(let number, let calls, let root, let act):
