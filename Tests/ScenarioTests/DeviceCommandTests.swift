@@ -105,6 +105,16 @@ struct DeviceCommandTests {
         let first = try alice.must("account", "show", "--json").json
         let second = try phone.must("account", "show", "--json").json
         #expect(first["id"] == second["id"] && first["replica"] != second["replica"])
+        // Again changes nothing; what can't be read, or is of another account of that name, is not said to be set up.
+        let same = ["account", "import", file, "--passphrase-file", good] + initArguments(phone)
+        #expect(try phone.run(same).code == 0)
+        #expect(try phone.must("account", "show", "--json").json == second)
+        #expect(try phone.run(["account", "import", "nowhere"] + initArguments(phone)).code == 10)
+        let namesake = try CommandPlace().person("alice")
+        try namesake.must("account", "export", "device", "--passphrase-file", good)
+        let wrong = try phone.run(
+            ["account", "import", namesake.home + "/device", "--passphrase-file", good] + initArguments(phone))
+        #expect(wrong.code == 1 && wrong.errors.contains("holds the keys of another account"), "\(wrong.errors)")
         try alice.drop("one", at: alice.library + "/one.jpg")
         try alice.must("sync")
         try phone.must("sync")

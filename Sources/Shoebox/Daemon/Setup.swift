@@ -162,7 +162,15 @@ public struct Setup {
     /// Folders that another shoebox serves are refused before an account is made, or anybody is asked to admit this device.
     private func refuseServed(_ world: World) throws {
         for (root, files) in [(RootKind.library, world.library), (.shared, world.shared)] {
-            if let marker = try RootMarker.read(from: files) { throw marker.servedError(root) }
+            guard let marker = try RootMarker.read(from: files) else { continue }
+            var error = marker.servedError(root)
+            let isNew = importFile == nil && joins == nil
+            error.remedy =
+                "Use another folder. If that other shoebox is gone for good, repeat this command with --take-over"
+                + (isNew
+                    ? "; if its account was yours, with --join or --import FILE as well, or this makes a new one."
+                    : ".")
+            throw error
         }
     }
 
@@ -263,6 +271,20 @@ public struct Setup {
 
     // MARK: Keys
 
+    /// Refuses a file of another account than the one that is set up here already, and one that can't be read: nothing would
+    /// come of it.
+    private func refuseOther(
+        _ file: String, than existing: Identity, _ state: StateDirectory, _ world: World
+    ) throws {
+        let wanted = try imported(file, world, deviceLabel: ProcessInfo.processInfo.hostName)
+        guard wanted.account != existing.account else { return }
+        throw RequestError(
+            ExitCode.failed,
+            "\(state.path) holds the keys of another account '\(account)' (\(existing.account.fingerprint)); \(file) is of \(wanted.account.fingerprint).",
+            "Set it up with --config and another file, and with folders and a \"state\" of its own; or move \(state.path) away first."
+        )
+    }
+
     /// Makes the keys, or takes those of a file; whether a new account was made. Done again after a failure, it goes on.
     func makeIdentity(_ state: StateDirectory, _ world: World) throws -> Bool {
         if let existing = try state.readIdentity() {
@@ -271,6 +293,7 @@ public struct Setup {
                     ExitCode.failed, "\(state.path) holds the keys of '\(existing.label)', not of '\(account)'.",
                     "Use that name, or write another \"state\" into the configuration.")
             }
+            if let importFile { try refuseOther(importFile, than: existing, state, world) }
             try finishJoining(state, world)
             return false
         }
