@@ -218,7 +218,8 @@ extension Engine {
         } else {
             try report(
                 "offline", "The cloud folder cannot be reached: \(error.sentence)",
-                "Mount it again; everything waits here and goes out by itself.")
+                "Mount it again; everything waits here and goes out by itself. If it is lost for good, 'shoebox verify' says what to do."
+            )
         }
     }
 }

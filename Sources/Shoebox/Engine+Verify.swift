@@ -103,9 +103,9 @@ private struct Verifier {
             let error = try Engine.cloudError(error)
             report.isOffline = error.code == .offline || error.code == .mount || error.code == .notAContainer
             note("container", error, "container.json", zone: nil, mendable: false)
-            if error.code == .notAContainer {
+            if error.code == .notAContainer || error.cause?.code == .offline {
                 report.faults[report.faults.count - 1].remedy =
-                    "Mount the right folder. If the container is lost for good, 'shoebox verify --repair --new-container' makes it anew from what the devices hold."
+                    "Mount the right folder; work goes on by itself then. If the container is lost for good, 'shoebox verify --repair --new-container' makes it anew, in an empty folder, from what the devices hold."
             }
             return false
         }

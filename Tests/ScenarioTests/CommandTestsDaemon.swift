@@ -47,6 +47,37 @@ struct CommandDaemonTests {
         }
     }
 
+    @Test func `a container that is lost for good is made anew beside a daemon, and gets all that the device holds`()
+        throws
+    {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.drop("one", at: alice.library + "/one.jpg")
+        _ = try alice.startDaemon()
+        try alice.wait("all is in sync") { try alice.status()["state"]?.text == "inSync" }
+        let cloud = place.path + "/cloud"
+        func sizes() throws -> [UInt64] {
+            let names = try FileManager.default.subpathsOfDirectory(atPath: cloud + "/assets")
+            return try names.compactMap {
+                let attributes = try FileManager.default.attributesOfItem(atPath: cloud + "/assets/" + $0)
+                return attributes[.type] as? FileAttributeType == .typeRegular ? attributes[.size] as? UInt64 : nil
+            }
+        }
+        let before = try sizes()
+        #expect(before.count == 1)
+        try FileManager.default.removeItem(atPath: cloud)
+        let told = try alice.run(["sync"])
+        #expect(told.code == 13 && told.output.contains("shoebox verify"), "\(told.output) \(told.errors)")
+        let fault = try alice.run(["verify"])
+        #expect(fault.code == 13 && fault.output.contains("--new-container"), "\(fault.output)")
+        try FileManager.default.createDirectory(atPath: cloud, withIntermediateDirectories: false)
+        let made = try alice.run(["verify", "--repair", "--new-container"])
+        #expect(made.code == 0, "\(made.output) \(made.errors)")
+        try alice.wait("all is in sync again") { try alice.status()["state"]?.text == "inSync" }
+        #expect(try sizes() == before)
+        #expect(try alice.must("verify", "--json").json["faults"]?.array?.isEmpty == true)
+    }
+
     @Test func `two daemons pass on photos, tags and deletions`() throws {
         let place = try CommandPlace()
         let alice = try place.person("alice")

@@ -15,6 +15,14 @@ public struct Verification {
     /// Reads everything; changes nothing.
     public func check(progress: (String) -> Void) throws -> VerifyReport { try engine.verify(progress: progress) }
 
+    /// Makes the container anew where it is gone for good. Done by this process, which takes the folder as it is: to a daemon, an
+    /// empty folder in the place of a container is one whose mount is missing.
+    public func recreateContainer() throws -> Reply {
+        let reply = try engine.recreateContainer()
+        _ = try RequestClient(installation).synchronize()
+        return reply
+    }
+
     /// Mends what can be mended, then checks again.
     public func repair(_ report: VerifyReport, progress: (String) -> Void) throws -> VerifyReport {
         guard let request = report.repair else { return report }
