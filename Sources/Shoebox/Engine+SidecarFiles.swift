@@ -151,6 +151,7 @@ extension Engine {
 
     func reportUnwritten(_ path: RelativePath, root: RootKind, _ error: FileError) throws {
         let shown = display(path, root)
+        unsettledPaths.insert(shown)
         try report(
             "sidecarNotWritten", path: shown, "The sidecar of '\(shown)' cannot be written: \(error.reason).",
             "Make the folder writable, or free some space; it is tried again with the next change.")

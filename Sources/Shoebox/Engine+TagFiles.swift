@@ -39,6 +39,7 @@ extension Engine {
                 (try tagTitles(in: zone.id, db), try db.allTags(in: zone.id))
             }
             let winners = resolveTags(titles: titles.map { ($0.key, $0.value) })
+            let before = failed.count
             for tag in all {
                 let title = (winners[tag] ?? tag) == tag ? titles[tag] : nil
                 switch try tryTagFile(tag, title: title, zone: zone, folder: folder) {
@@ -47,8 +48,26 @@ extension Engine {
                 case nil: failed.insert(RecordID(zone: zone.id, name: tag))
                 }
             }
+            if failed.count > before { try reportTagFiles(in: folder, root) }
         }
         return failed
+    }
+
+    /// Says that the files of tags can't be written, and why, as far as their folder shows.
+    private func reportTagFiles(in folder: RelativePath, _ root: RootKind) throws {
+        let shown = display(folder, root)
+        let kind: FileKind?
+        do { kind = try files(root).entry(at: folder)?.kind } catch { kind = nil }
+        unsettledPaths.insert(shown)
+        let isInTheWay = kind != nil && kind != .directory
+        try report(
+            "sidecarNotWritten", path: shown,
+            isInTheWay
+                ? "The files of tags cannot be written: '\(shown)' is no folder."
+                : "The files of tags in '\(shown)' cannot be written.",
+            isInTheWay
+                ? "Rename what is there, or move it away; it is tried again with the next change."
+                : "Make the folder writable, or free some space; it is tried again with the next change.")
     }
 
     private func tryTagFile(

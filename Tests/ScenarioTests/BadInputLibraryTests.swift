@@ -433,4 +433,20 @@ import Testing
             #expect(replica.machine.library.tree().keys.filter { $0.hasPrefix(".shoebox/trash") }.isEmpty)
         }
     }
+
+    @Test(arguments: [true, false], [true, false])
+    func `what stands where the files of tags belong is named until it is gone`(isLink: Bool, isShare: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        let (photo, folder) = isShare ? ("Summer/a.jpg", "Summer/.tags") : ("Private/c.jpg", ".tags")
+        if isLink { try disk.link(folder, to: "elsewhere") } else { try disk.write(folder, "a file") }
+        #expect(alice.request(.tag(path: alice.path(photo), titles: ["Beach"], isMember: true)).code == 0)
+        try party.rounds(of: alice, 6)
+        let problem = try #require(alice.problems.first { $0.code == "sidecarNotWritten" }, "\(alice.problems)")
+        #expect(problem.message.contains(folder) && problem.message.contains("no folder"), "\(problem)")
+        try disk.delete(folder)
+        try #require(try party.village.settle())
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        #expect(disk.tree().keys.contains { $0.hasPrefix(folder + "/") })
+    }
 }
