@@ -28,7 +28,10 @@ extension Engine {
                 later[.init(root: root, path: path.parent)] = now
             }
         }
-        return Reply(lines: ["The deletions go on with the next scan."])
+        return Reply(lines: [
+            "The deletions go on with the next scan.",
+            "Should that turn out to be wrong: 'shoebox history' shows them with a number, and 'shoebox undo' with that brings all back.",
+        ])
     }
 
     /// How long deletions that were taken count with later ones, milliseconds.

@@ -44,7 +44,7 @@ extension Engine {
         let problem = Problem(
             code: "headLost", path: "zones/\(id)/heads/\(peer.replica)", zone: id,
             message:
-                "What \(label(of: account)) published in '\(zone.control.title)' is not named any more in the cloud folder: the file that does was damaged, or put back to a backup.",
+                "What \(label(of: account)) published in \(zone.row.kind == .privateZone ? "the private zone" : "'\(zone.control.title)'") is not named any more in the cloud folder: the file that does was damaged, or put back to a backup.",
             remedy:
                 "What was read here is kept. That device names it again when it runs; if it does not, the owner's device does, after a day. Until then, people who are new in the share do not get it."
         )

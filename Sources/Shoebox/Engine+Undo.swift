@@ -48,7 +48,10 @@ extension Engine {
             }
             guard let state = try store.read({ db in try db.state(of: id) }) else { continue }
             switch try reversal(of: change, state: state, moved: moved) {
-            case .nothing(let why): left.append("\(try describe(change)): \(why)")
+            case .nothing(let why):
+                // A photo that moved has several changes, and one reason.
+                let line = "\(try describe(change)): \(why)"
+                if !left.contains(line) { left.append(line) }
             case let found: steps.append((id, found))
             }
         }

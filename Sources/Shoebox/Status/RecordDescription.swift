@@ -123,7 +123,8 @@ extension Engine {
     func name(of account: AccountID, in control: Control) -> String {
         if account == self.account { return settings.label }
         if account == control.owner { return control.ownerLabel }
-        return control.participants[account]?.label ?? account.fingerprint
+        // Of what came from another zone, its people may have written.
+        return control.participants[account]?.label ?? label(of: account)
     }
 
     fileprivate func conflicts(of id: RecordID, path: String?, _ db: Database) throws -> [ConflictDescription] {
