@@ -22,24 +22,51 @@ struct UnjudgedCrossing {
 }
 
 extension Engine {
-    /// Takes what was changed in the sidecars that go to another zone along with their photos; returns how many changes that were.
+    /// Takes what was changed in the sidecars that go into a share along with their photos; returns how many changes that were.
+    /// What leaves a share is read where it is by then: the people of the share are not told of it any more.
     func readCrossingSidecars(_ changes: [LocalChange], root: RootKind, author: String) throws -> Int {
-        let crossings = zoneCrossings(changes)
-        guard !crossings.isEmpty, try store.read({ db in try db.hasSidecars() }) else { return 0 }
         var count = 0
-        // What leaves a share is read where it is by then: the people of the share are not told of it any more.
-        for (id, crossing) in crossings.sorted(by: { $0.key < $1.key })
-        where zones[id.zone]?.row.isMine == true && (!isShare(id.zone) || isShare(crossing.zone)) {
-            let photos = try store.read { db in
+        for (row, place, sidecar) in try crossingSidecars(changes, where: { from, _ in !isShare(from) }) {
+            guard let (entry, document) = try changedSidecar(sidecar, of: row, at: place) else { continue }
+            count += try takeCrossing(document, entry, of: row, at: place, author: author)
+        }
+        return count
+    }
+
+    /// What was changed in the sidecars of photos that go from one share to another: it is read where they are then, and what
+    /// they said before is not for the people there.
+    func rewrittenByCrossings(_ changes: [LocalChange]) throws -> [RecordID: RewrittenDetails] {
+        var result: [RecordID: RewrittenDetails] = [:]
+        for (row, place, sidecar) in try crossingSidecars(changes, where: { isShare($0) && isShare($1) }) {
+            guard let (_, document) = try changedSidecar(sidecar, of: row, at: place) else { continue }
+            var details = RewrittenDetails()
+            for edit in try store.read({ db in try edits(in: document, of: row.id, db) }) where edit.isAcceptable {
+                switch edit {
+                case .setCaption, .clearCaption: details.fields.insert(.caption)
+                case .setCustom(let key, _), .clearCustom(let key): details.fields.insert(.custom(key))
+                case .removeTag(let title): details.tags.insert(normalizedTagName(title))
+                case .setRating, .clearRating: details.isRated = true
+                case .addTag: break
+                }
+            }
+            result[row.id] = details
+        }
+        return result
+    }
+
+    private func crossingSidecars(
+        _ changes: [LocalChange], where isMeant: (_ from: ZoneID, _ to: ZoneID) -> Bool
+    ) throws -> [(BaseRow, RelativePath, SidecarRow)] {
+        let crossings = zoneCrossings(changes).filter { isMeant($0.key.zone, $0.value.zone) }
+        guard !crossings.isEmpty else { return [] }
+        return try store.read { db in
+            guard try db.hasSidecars() else { return [] }
+            return try crossings.sorted { $0.key < $1.key }.flatMap { id, crossing in
                 try photosGoing(with: id, to: crossing.path, besides: placedElsewhere(changes), db).compactMap {
                     row, place in try db.sidecar(row.id).map { (row, place, $0) }
                 }
             }
-            for (row, place, sidecar) in photos {
-                count += try readCrossing(sidecar, of: row, at: place, author: author)
-            }
         }
-        return count
     }
 
     /// The photos that lie in folders which go into a share, and have changed without its being known yet to what.
@@ -80,31 +107,38 @@ extension Engine {
             })
     }
 
-    private func readCrossing(
-        _ sidecar: SidecarRow, of row: BaseRow, at place: RelativePath, author: String
-    ) throws -> Int {
-        guard let name = place.last else { return 0 }
+    /// The sidecar that went along with a photo, if it is not as last seen. What can't be read now is read where it is then.
+    private func changedSidecar(
+        _ sidecar: SidecarRow, of row: BaseRow, at place: RelativePath
+    ) throws -> (DirectoryEntry, SidecarDocument)? {
+        guard let name = place.last else { return nil }
         for candidate in SidecarName.candidates(for: name) {
             let path = place.parent.appending(candidate)
-            // What can't be read now is read where it is then.
             guard let entry = try? files(row.root).entry(at: path), entry.kind == .file,
                 !entry.stamp.isUnchanged(from: sidecar.stamp),
                 let bytes = try? files(row.root).readAll(path, maxBytes: SidecarDocument.bytesMax),
                 case .document(let document) = SidecarDocument.read(bytes), document.record == row.id.name,
                 try isUnderstood(document, of: row.id)
             else { continue }
-            let count = try take(document, entry: entry, of: row, path: display(path, row.root), author: author)
-            // It is shown already, and goes along like what was there before.
-            try store.write { db in
-                guard var shown = try db.base(row.id), let last = try db.state(of: row.id)?.vector[replica] else {
-                    return
-                }
-                shown.vector.formUnion([replica: last])
-                try db.setBase(shown)
-            }
-            return count
+            return (entry, document)
         }
-        return 0
+        return nil
+    }
+
+    private func takeCrossing(
+        _ document: SidecarDocument, _ entry: DirectoryEntry, of row: BaseRow, at place: RelativePath, author: String
+    ) throws -> Int {
+        let path = display(place.parent.appending(entry.name), row.root)
+        let count = try take(document, entry: entry, of: row, path: path, author: author)
+        // It is shown already, and goes along like what was there before.
+        try store.write { db in
+            guard var shown = try db.base(row.id), let last = try db.state(of: row.id)?.vector[replica] else {
+                return
+            }
+            shown.vector.formUnion([replica: last])
+            try db.setBase(shown)
+        }
+        return count
     }
 
     /// The photos that go to a path, or lie in a folder that does, with where they are then.

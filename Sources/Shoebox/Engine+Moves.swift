@@ -188,7 +188,7 @@ extension Engine {
         if let name, before.fileName != name { fields[.name] = .name(name) }
         let timestamp =
             isEdit ? writer.nextTimestamp() : after([before.fields[.name], before.fields[.parent]], &writer)
-        let rewritten: Set<FieldKey> = writer.rewritten.contains(id) ? [.content, .modified] : []
+        let rewritten = writer.rewritten[id]?.fields ?? []
         guard isMine else {
             let values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
                 .merging(fields) { _, new in new }
@@ -243,11 +243,16 @@ extension Engine {
     private func moveCompanions(of id: RecordID, to zone: ZoneID, writer: inout HistoryWriter) throws {
         let db = writer.db
         let target = RecordID(zone: zone, name: id.name)
+        let rewritten = writer.rewritten[id] ?? RewrittenDetails()
+        let ownRating = Derivation.rating(photo: id.name, account: account)
         for row in try db.allCompanions(of: id) {
             guard let state = try db.state(of: row.id), state.isLive else { continue }
-            if row.type == .photoTag {
+            if rewritten.isRated, row.id.name == ownRating {
+                try writer.write(row.id, type: row.type, .moved(to: zone), context: state.vector, isDerived: true)
+            } else if row.type == .photoTag {
                 if let tag = state[.tag]?.reference, state[.member]?.boolean != false,
-                    let title = try tagTitles(in: id.zone, db)[tag]
+                    let title = try tagTitles(in: id.zone, db)[tag],
+                    !rewritten.tags.contains(normalizedTagName(title))
                 {
                     try setTag(title, on: target, isMember: true, writer: &writer)
                 }

@@ -216,11 +216,7 @@ extension Engine {
         let id = row.id
         let rev = document.record == id.name ? document.rev : nil
         func edits(_ db: Database) throws -> (all: [SidecarEdit], permitted: [SidecarEdit]) {
-            let current = try details(of: id, db).sidecar
-            let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields)
-            let all = try sidecarEdits(file: document.fields, shown: shown, current: current).filter { edit in
-                try rev == nil || shown != nil || !wasSaid(edit, of: id, db)
-            }
+            let all = try self.edits(in: document, of: id, db)
             return (all, try all.filter { try may($0.action, id, db) })
         }
         let asked = try store.read { db in try edits(db) }
@@ -260,6 +256,16 @@ extension Engine {
             try clearProblem("sidecarValue", path: path)
         }
         return count
+    }
+
+    /// What a person changed in the sidecar of a record.
+    func edits(in document: SidecarDocument, of id: RecordID, _ db: Database) throws -> [SidecarEdit] {
+        let rev = document.record == id.name ? document.rev : nil
+        let current = try details(of: id, db).sidecar
+        let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields)
+        return try sidecarEdits(file: document.fields, shown: shown, current: current).filter { edit in
+            try rev == nil || shown != nil || !wasSaid(edit, of: id, db)
+        }
     }
 
     /// The photo whose own sidecar this is, unchanged, though another one stands beside it now, as after a swap of names in

@@ -11,11 +11,12 @@ extension Engine {
     ///
     /// - Parameters:
     ///   - gone: what was not found where it was, whether or not it is deleted or found elsewhere by these changes.
+    ///   - rewriting: what sidecars say anew of photos that go to another share; it is read where they are then.
     ///   - note: what is noted in the same transaction.
     /// - Returns: how many changes that were, and what of it was moved to where nothing is taken.
     func take(
         _ changes: [LocalChange], root: RootKind, author: String, gone: Set<RecordID> = [],
-        noting note: (Database) throws -> Void = { _ in }
+        rewriting: [RecordID: RewrittenDetails] = [:], noting note: (Database) throws -> Void = { _ in }
     ) throws -> (count: Int, unplaced: Set<RecordID>) {
         guard !changes.isEmpty else { return (0, []) }
         var aftermath = Aftermath()
@@ -42,6 +43,7 @@ extension Engine {
                 returning.append(zone)
             }
             taker.gone = gone
+            taker.writer.rewritten = rewriting
             for change in try taker.prepare(changes) { try taker.take(change) }
             try taker.showDisplaced()
             try taker.writer.finish()

@@ -4,6 +4,16 @@ import ShoeboxWorld
 
 import class GRDB.Database
 
+/// What of a photo somebody has changed that goes to another zone at the same time.
+struct RewrittenDetails {
+    /// Fields of its record.
+    var fields: Set<FieldKey> = []
+    /// The normalized titles of tags that it was taken out of.
+    var tags: Set<String> = []
+    /// Whether the account's own rating was changed.
+    var isRated = false
+}
+
 /// Writes one history transaction: own changes, each with the next dot and timestamp. Used inside one database write.
 struct HistoryWriter {
     let db: Database
@@ -14,8 +24,8 @@ struct HistoryWriter {
     private(set) var count = 0
     /// The zones in which what others wrote may be carried.
     private let owned: Set<ZoneID>
-    /// Records whose content this transaction writes anew after it moved them: what they had before doesn't go into a share.
-    var rewritten: Set<RecordID> = []
+    /// What of records is written anew after this transaction moved them: what they had before doesn't go into another share.
+    var rewritten: [RecordID: RewrittenDetails] = [:]
     /// Records that this transaction moved to another zone, by what they were; one that was moved twice, step by step.
     private(set) var carried: [RecordID: RecordID] = [:]
     private var clock: HybridClock

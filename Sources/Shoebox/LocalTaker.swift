@@ -84,7 +84,7 @@ struct LocalTaker {
             case .edit(let id, _, _):
                 guard try destination(of: id) != nil else { return true }
                 guard !engine.isShare(id.zone) else {
-                    writer.rewritten.insert(id)
+                    writer.rewritten[id, default: RewrittenDetails()].fields.formUnion([.content, .modified])
                     late.append(change)
                     return false
                 }

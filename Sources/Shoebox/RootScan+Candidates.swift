@@ -436,7 +436,9 @@ extension RootScan {
         try displaceReplaced(&plan, batch, outcome: &outcome)
         for path in plan.unplaced { lookAgainAtUnplaced(path, outcome: &outcome) }
         outcome.changes += try engine.readCrossingSidecars(plan.changes, root: root, author: author)
-        let taken = try engine.take(plan.changes, root: root, author: author, gone: left.union(gone.keys), noting: note)
+        let taken = try engine.take(
+            plan.changes, root: root, author: author, gone: left.union(gone.keys),
+            rewriting: engine.rewrittenByCrossings(plan.changes), noting: note)
         outcome.changes += taken.count
         for case .place(let id, _, _, _, _) in plan.changes where !taken.unplaced.contains(id) {
             placed.insert(id)

@@ -180,4 +180,40 @@ import Testing
             #expect(!fields.values.contains { $0.text == "secret" }, "\(fields)")
         }
     }
+
+    @Test(arguments: ["alice", "carol"], [false, true])
+    func
+        `what is changed in the sidecar of a photo on its way to another share is told there, and what it said before is not`(
+            mover: String, isFolder: Bool
+        ) throws
+    {
+        let (party, dan) = try twoShares()
+        let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
+        let isOwner = mover == "alice"
+        let machine = isOwner ? alice : carol
+        let (disk, top) = isOwner ? (alice.machine.library, "") : (carol.machine.shared, "alice/")
+        let photo = machine.path(top + "Summer/deep/b.jpg", isOwner ? .library : .shared)
+        try #require(machine.request(.caption(path: photo, text: "for bob")).code == 0)
+        try #require(machine.request(.tag(path: photo, titles: ["Lake", "bobs"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        let (old, new) = isFolder ? ("Summer/deep", "Other/deep") : ("Summer/deep/b.jpg", "Other/b.jpg")
+        let place = isFolder ? "Other/deep/b.jpg" : "Other/b.jpg"
+        try disk.move(top + old, to: top + new)
+        if !isFolder { try disk.move(top + "Summer/deep/b.jpg.json", to: top + "Other/b.jpg.json") }
+        let document = String(decoding: try disk.read(top + place + ".json"), as: UTF8.self)
+        let changed = document.replacing("for bob", with: "for dan").replacing("\"bobs\"", with: "\"dans\"")
+        try disk.write(top + place + ".json", changed)
+        try party.rounds(of: machine, 4)
+        try #require(try village.settle())
+        for (replica, folder, root) in [(alice, "", RootKind.library), (dan, "alice/", .shared)] {
+            let fields = try #require(replica.sidecar(folder + place, root)?.fields, "\(replica.label)")
+            #expect(fields.caption == "for dan" && Set(fields.tags ?? []) == ["Lake", "dans"], "\(fields)")
+        }
+        for (replica, secrets) in [(bob, ["for dan", "dans"]), (dan, ["for bob", "bobs"])] {
+            for stored in try replica.store.read({ db in try db.history(after: 0, limit: .max) }) {
+                guard case .set(let fields) = stored.change.action else { continue }
+                #expect(!fields.values.contains { secrets.contains($0.text ?? "") }, "\(replica.label): \(fields)")
+            }
+        }
+    }
 }
