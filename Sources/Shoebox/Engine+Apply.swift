@@ -76,8 +76,8 @@ extension Engine {
         }
         outcome.derived += try writeDerivedNames(
             scope.layout.derivedNames.filter { !passing.contains($0.key) }, placements: scope.placements)
-        failed.formUnion(try goneWithNews(scope, besides: failed, root: root))
-        let reunited = try settleBase(scope, failed: failed, root: root)
+        let (reunited, gone) = try settleBase(scope, failed: failed, root: root)
+        failed.formUnion(gone)
         let written = try writtenRows(operations, besides: dirty) + representatives(of: dirty, besides: reunited, scope)
         if root == .shared { try followPermissions(of: dirty, root: root) }
         var unwritten = try writeSidecars(

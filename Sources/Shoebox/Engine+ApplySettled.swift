@@ -9,35 +9,17 @@ import class GRDB.Database
 // What is left to note and to do for files that are in their places.
 
 extension Engine {
-    /// What has news of others', such as a caption, while it is gone from its place: by the time that this is taken for a
-    /// deletion or a move, nobody was shown that. It waits, as news of the file's bytes do.
-    func goneWithNews(_ scope: ApplyScope, besides failed: Set<RecordID>, root: RootKind) throws -> Set<RecordID> {
-        let changed = try store.read { db in
-            try scope.ids.filter { id in
-                guard !failed.contains(id), scope.layout.nodes[id] != nil, let row = try db.base(id), row.root == root,
-                    !row.isParked, let vector = try db.state(of: id)?.vector
-                else { return false }
-                return !row.vector.contains(vector)
-            }
-        }
-        return try changed.filter { id in
-            guard let row = try store.read({ db in try db.base(id) }),
-                let path = try store.read({ db in try db.basePath(of: id, top: [top(root)]) })
-            else { return false }
-            do {
-                return try files(root).entry(at: path)?.kind != (row.kind == .folder ? .directory : .file)
-            } catch { return true }
-        }
-    }
-
     /// Says in the base tree what the folder shows now, for records that needed nothing done to their file.
     ///
-    /// Returns those that have other twins than before.
+    /// - Returns: those that have other twins than before; and those that have news of others', such as a caption, while they
+    ///   are gone from their places: by the time that this is taken for a deletion or a move, nobody was shown that. They wait,
+    ///   as those do of which there are other bytes.
     func settleBase(
         _ scope: ApplyScope, failed: Set<RecordID>, root: RootKind
-    ) throws -> Set<RecordID> {
+    ) throws -> (reunited: Set<RecordID>, gone: Set<RecordID>) {
         try store.write { db in
             var reunited: Set<RecordID> = []
+            var gone: Set<RecordID> = []
             for id in scope.ids where !failed.contains(id) {
                 guard let node = scope.layout.nodes[id], var row = try db.base(id), row.root == root, !row.isParked,
                     row.contentHash == node.contentHash, row.kind == node.kind, row.parent == node.parent,
@@ -45,13 +27,25 @@ extension Engine {
                 else { continue }
                 let vector = try db.state(of: id)?.vector ?? row.vector
                 guard vector != row.vector || node.twins != row.twins else { continue }
+                if !row.vector.contains(vector), try isGone(row, db) {
+                    gone.insert(id)
+                    continue
+                }
                 if row.twins != node.twins { reunited.insert(id) }
                 row.vector = vector
                 row.twins = node.twins
                 try db.setBase(row)
             }
-            return reunited
+            return (reunited, gone)
         }
+    }
+
+    /// Whether nothing stands where a photo or folder is known, so that this will be taken for a deletion or a move.
+    private func isGone(_ row: BaseRow, _ db: Database) throws -> Bool {
+        guard let path = try db.basePath(of: row.id, top: [top(row.root)]),
+            !settings.ignore.ignores(path, isDirectory: row.kind == .folder)
+        else { return false }
+        do { return try files(row.root).entry(at: path) == nil } catch { return true }
     }
 
     /// The photos whose sidecars say something else now because of a twin: one that changed, came or went.

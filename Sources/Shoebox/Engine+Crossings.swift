@@ -49,7 +49,7 @@ extension Engine {
                 case .addTag: break
                 }
             }
-            result[row.id] = details
+            for record in [row.id] + row.twins { result[record] = details }
         }
         return result
     }

@@ -189,6 +189,9 @@ extension Engine {
         let timestamp =
             isEdit ? writer.nextTimestamp() : after([before.fields[.name], before.fields[.parent]], &writer)
         let rewritten = writer.rewritten[id]?.fields ?? []
+        // Of who may not make copies where it was, all goes along.
+        let leavesLosers = isShare(zone) && zones[id.zone]?.mayWrite(account) == true
+        if leavesLosers { try keepConflictCopies(of: before, in: id.zone, writer: &writer) }
         guard isMine else {
             let values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
                 .merging(fields) { _, new in new }
@@ -201,12 +204,11 @@ extension Engine {
             try db.moveSidecar(from: id, to: target)
             return (target, try db.state(of: target)?.vector ?? [:])
         }
-        if isShare(zone) { try keepConflictCopies(of: before, in: id.zone, writer: &writer) }
         guard
             let move = planZoneMove(
                 of: changes, existing: existing, from: id.zone, to: zone, fields: fields,
                 rewriting: rewritten, timestamp: timestamp, author: account, isDerived: !isEdit,
-                leavesPast: isShare(zone),
+                leavesPast: isShare(zone), leavesLosers: leavesLosers,
                 nextDot: { writer.nextDot() }),
             let arrival = move.arrival.last?.dot
         else { return (target, shown) }

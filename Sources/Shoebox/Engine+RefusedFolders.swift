@@ -17,14 +17,7 @@ extension Engine {
         return try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "rename")
             for folder in folders.sorted() where try isRefusedAndUsed(folder, db) {
-                let children = try ownChildren(of: folder, db)
-                let renewed = try renew(folder, writer: &writer)
-                guard renewed != folder else { continue }
-                for child in children {
-                    try writer.write(
-                        child.id, type: child.type, .set([.parent: renewed.parentValue]),
-                        context: try db.state(of: child.id)?.vector ?? [:])
-                }
+                _ = try renew(folder, writer: &writer)
             }
             try writer.finish()
             return writer.count
@@ -55,6 +48,16 @@ extension Engine {
         let (id, shown) = try makeFolder(in: parent, name: row.name, writer: &writer)
         try db.rekeyBase(folder, to: id, vector: shown)
         writer.carry(folder, to: id)
+        try takeAlong(from: folder, to: id, writer: &writer)
         return id
+    }
+
+    /// Puts what is this account's own in a folder that was made anew into the new one.
+    func takeAlong(from folder: RecordID, to renewed: RecordID, writer: inout HistoryWriter) throws {
+        for child in try ownChildren(of: folder, writer.db) {
+            try writer.write(
+                child.id, type: child.type, .set([.parent: renewed.parentValue]),
+                context: try writer.db.state(of: child.id)?.vector ?? [:])
+        }
     }
 }

@@ -208,7 +208,9 @@ extension Engine {
 
     private func noteContainerError(_ error: CloudError, _ outcome: inout RoundOutcome) throws {
         outcome.isContainerOffline = true
+        // What is there when it is back may be another one, or made anew.
         assetsSeen = []
+        lookAtOwnHeads()
         let state = ContainerState(error)
         try store.write { db in try db.setMetaText("containerOffline", state.rawValue) }
         if error.cause?.code == .full {

@@ -122,6 +122,9 @@ extension Engine {
         }
         let shown = reference.path.map { display($0, reference.root) } ?? ""
         let isGone = state.movedTo != nil
+        let back =
+            home.map { "'\(shown)' comes back where it was last, in \(placeText($0.zone))" }
+            ?? "'\(shown)' comes back for everybody"
         guard let version else {
             if isGone { return try putBackAnew(id, state, version: nil, shown) }
             if state.isLive { return try restoreContent(reference) }
@@ -131,7 +134,7 @@ extension Engine {
                 try revive(id, state, &writer)
                 try writer.finish()
             }
-            return Reply(lines: ["'\(shown)' comes back for everybody."])
+            return Reply(lines: ["\(back)."])
         }
         let found: ContentVersion?
         if let number = Int(version), version.utf8.count < 6 {
@@ -169,7 +172,7 @@ extension Engine {
             lines: [
                 state.isLive
                     ? "'\(shown)' gets the content of \(time); the present one goes to the trash."
-                    : "'\(shown)' comes back for everybody, with the content of \(time)."
+                    : "\(back), with the content of \(time)."
             ],
             values: ["contentHash": found.asset.contentHash.description])
     }
@@ -180,7 +183,9 @@ extension Engine {
     /// not moved, or to where this account can't look.
     private func homeOfMoved(_ id: RecordID, _ reference: PathReference) throws -> RecordID? {
         let (home, state, path) = try store.read { db in
-            guard try db.state(of: id)?.movedTo != nil, let zone = try presentZone(of: id, db) else {
+            guard try db.state(of: id)?.movedTo != nil, let zone = try presentZone(of: id, db),
+                zones[zone]?.row.state == .active
+            else {
                 return (nil, nil, nil) as (RecordID?, RecordState?, PathReference?)
             }
             let home = RecordID(zone: zone, name: id.name)
@@ -195,10 +200,14 @@ extension Engine {
             let place = path?.path.map { display($0, path?.root ?? .library) }
             throw RequestError(
                 ExitCode.notFound,
-                "'\(shown)' was moved, and is \(place.map { "'\($0)'" } ?? "in '\(zones[home.zone]?.control.title ?? "")'") now.",
+                "'\(shown)' was moved, and is \(place.map { "'\($0)'" } ?? "in \(placeText(home.zone))") now.",
                 "Name that path to 'shoebox restore'.")
         }
         return home
+    }
+
+    private func placeText(_ zone: ZoneID) -> String {
+        isShare(zone) ? "the share '\(zones[zone]?.control.title ?? "")'" : "your library"
     }
 
     /// Makes a new photo of what one was that its owner has taken out of the share. It says nothing of the one that was there:
@@ -232,7 +241,7 @@ extension Engine {
         }
         return Reply(
             lines: [
-                "'\(shown)' comes back as a new photo, for everybody: the one that was there was taken out of the share."
+                "'\(shown)' comes back as a new photo\(isShare(id.zone) ? ", for everybody" : ""): the one that was there was moved to where you have no part any more."
             ],
             values: ["contentHash": asset.contentHash.description])
     }

@@ -83,8 +83,11 @@ struct LocalTaker {
             case .delete(let id): leavingFolders[id] = .some(nil)
             case .edit(let id, _, _):
                 guard try destination(of: id) != nil else { return true }
-                guard !engine.isShare(id.zone) else {
-                    writer.rewritten[id, default: RewrittenDetails()].fields.formUnion([.content, .modified])
+                // In a folder that was put back, the bytes that were there then are no edit.
+                if engine.isShare(id.zone), try !engine.isPutBack(root, db) {
+                    for record in try [id] + (db.base(id)?.twins ?? []) {
+                        writer.rewritten[record, default: RewrittenDetails()].fields.formUnion([.content, .modified])
+                    }
                     late.append(change)
                     return false
                 }
@@ -185,6 +188,7 @@ struct LocalTaker {
         let (id, shown) = try engine.makeFolder(in: parent, name: row.name, writer: &writer)
         try db.rekeyBase(folder, to: id, vector: shown)
         writer.carry(folder, to: id)
+        try engine.takeAlong(from: folder, to: id, writer: &writer)
         return id
     }
 

@@ -98,8 +98,11 @@ struct MoveFollower {
             let left = old.filter { !passed.contains($0.identity) && !late.contains($0.identity) }
             if try forward(left, to: RecordID(zone: home, name: id.name)) { isDone = true }
             if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
+                // What is not forwarded is not covered, and stays.
+                let meant = old.filter { !late.contains($0.identity) }
+                let context = late.isEmpty ? now.vector : RecordState(meant)?.vector ?? now.vector
                 try writer.write(
-                    RecordID(zone: zone, name: id.name), type: type, .moved(to: home), context: now.vector,
+                    RecordID(zone: zone, name: id.name), type: type, .moved(to: home), context: context,
                     isDerived: true)
                 isDone = true
             }

@@ -23,15 +23,14 @@ public struct ZoneMove: Hashable, Sendable {
 ///   - rewriting: what is written anew in the new zone at once, besides.
 ///   - isDerived: whether nobody edited the record by this, as when its folder was shared: a deletion by somebody who
 ///     knew nothing of the move then counts all the same.
-///   - leavesPast: whether what was overwritten, or lost, stays behind, as others read the new zone: see `withoutPast`. A
-///     content that lost must have its copy by then.
+///   - leavesPast: whether what was overwritten stays behind, as others read the new zone: see `withoutPast`.
+///   - leavesLosers: whether contents that lost stay behind, too; they must have their copies by then.
 ///   - nextDot: makes the identity of the next new change.
 /// - Returns: nil for no changes, or changes of another record.
 public func planZoneMove(
     of changes: [Change], existing: [Change] = [], from: ZoneID, to: ZoneID, fields: [FieldKey: Value],
     rewriting: Set<FieldKey> = [], timestamp: HybridTimestamp, author: AccountID, isDerived: Bool = false,
-    leavesPast: Bool = false,
-    nextDot: () -> Dot
+    leavesPast: Bool = false, leavesLosers: Bool = false, nextDot: () -> Dot
 ) -> ZoneMove? {
     guard let old = RecordState(changes) else { return nil }
     var shown = old.vector
@@ -43,7 +42,9 @@ public func planZoneMove(
         // Who renames it on the way overwrites the name that it had.
         let renewed = rewriting.union(isDerived ? [] : Set(fields.keys))
         arrival = arrival.map { change in
-            withoutPast(change, renewed, in: state, timestamp: timestamp, author: author, nextDot: nextDot)
+            withoutPast(
+                change, renewed, leavesLosers: leavesLosers, in: state, timestamp: timestamp, author: author,
+                nextDot: nextDot)
         }
     }
     for index in arrival.indices { arrival[index].movedFrom = from }
@@ -70,13 +71,14 @@ public func planZoneMove(
 ///   - timestamp: when it is brought.
 ///   - author: who brings it.
 private func withoutPast(
-    _ change: Change, _ renewed: Set<FieldKey>, in state: RecordState, timestamp: HybridTimestamp, author: AccountID,
+    _ change: Change, _ renewed: Set<FieldKey>, leavesLosers: Bool, in state: RecordState, timestamp: HybridTimestamp,
+    author: AccountID,
     nextDot: () -> Dot
 ) -> Change {
     guard case .set(let fields) = change.action else { return change }
     var kept = fields.present(of: change.identity, in: state).filter { $0.key == .parent || !renewed.contains($0.key) }
     // A content that lost shows in a copy, which goes where its user takes it.
-    if let shown = state.fields[.content]?.winner, !shown.value.isSame(as: fields[.content] ?? .null) {
+    if leavesLosers, let shown = state.fields[.content]?.winner, !shown.value.isSame(as: fields[.content] ?? .null) {
         kept[.content] = nil
         if fields[.content] != nil { kept[.modified] = nil }
     }
@@ -141,17 +143,39 @@ public func forwardedEdits(
 public func writtenAfterLeaving(_ changes: [Change], of account: AccountID) -> Set<Dot> {
     let marks = changes.filter(\.action.isMove).map(\.identity)
     guard !marks.isEmpty else { return [] }
-    var result: Set<Dot> = []
+    func isCandidate(_ change: Change) -> Bool {
+        guard change.author != account, case .set = change.action, change.forwards == nil, change.movedFrom == nil
+        else {
+            return false
+        }
+        return marks.contains(where: change.context.contains)
+    }
     var others: [Change] = []
-    for change in changes.sorted(by: { ($0.timestamp, $0.identity) < ($1.timestamp, $1.identity) }) {
-        if change.author != account, case .set = change.action, change.forwards == nil, change.movedFrom == nil,
-            marks.contains(where: change.context.contains),
-            RecordState(others.filter { change.context.contains($0.identity) })?.movedTo != nil
-        {
+    var candidates: [Change] = []
+    for change in changes { if isCandidate(change) { candidates.append(change) } else { others.append(change) } }
+    // Whoever writes that often into one photo means no photo.
+    guard candidates.count * changes.count <= 1 << 18 else { return Set(candidates.map(\.identity)) }
+    var result: Set<Dot> = []
+    for change in byCause(candidates) {
+        if RecordState(others.filter { change.context.contains($0.identity) })?.movedTo != nil {
             result.insert(change.identity)
         } else {
             others.append(change)
         }
+    }
+    return result
+}
+
+/// Changes in an order in which each comes after those that its author had been shown, whatever their clocks say; where they
+/// claim to have seen each other, the older ones come first.
+private func byCause(_ changes: [Change]) -> [Change] {
+    var left = changes.sorted { ($0.timestamp, $0.identity) < ($1.timestamp, $1.identity) }
+    var result: [Change] = []
+    while !left.isEmpty {
+        let index = left.firstIndex { change in
+            !left.contains { $0.identity != change.identity && change.context.contains($0.identity) }
+        }
+        result.append(left.remove(at: index ?? 0))
     }
     return result
 }

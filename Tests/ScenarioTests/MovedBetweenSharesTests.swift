@@ -216,4 +216,54 @@ import Testing
             }
         }
     }
+
+    @Test func `nor is it of a photo that two people had put there at once`() throws {
+        let (party, dan) = try twoShares()
+        let (alice, bob, village) = (party.alice, party.bob, party.village)
+        try alice.machine.library.write("Summer/twin.jpg", "twins of both")
+        try bob.machine.shared.write("alice/Summer/twin.jpg", "twins of both")
+        for replica in [alice, bob] { _ = try replica.engine.round(.all) }
+        village.world.clock.advance(milliseconds: 700)
+        try #require(try village.settle())
+        #expect(bob.tree(.shared).values.count { $0 == "twins of both" } == 1)
+        try alice.machine.library.move("Summer/twin.jpg", to: "Other/twin.jpg")
+        try alice.machine.library.write("Other/twin.jpg", "cropped", saving: .inPlace)
+        try party.rounds(of: alice, 4)
+        try #require(try village.settle())
+        #expect(dan.tree(.shared)["alice/Other/twin.jpg"] == "cropped", "\(dan.tree(.shared))")
+        #expect(try !sizes(knownTo: dan).contains(13))
+        #expect(try !sizes(knownTo: bob).contains(7))
+    }
+
+    @Test func `of a contributor's photo that was edited twice at once nothing is lost on the way to another share`()
+        throws
+    {
+        var party = try Party(bob: "contribute")
+        let bob = party.bob
+        let second = try party.village.addDevice(of: bob, name: "bob2")
+        try #require(try party.village.settle())
+        try bob.machine.library.write("Mine/m.jpg", "mmm")
+        try bob.machine.shared.write("alice/Summer/new.jpg", "first")
+        try #require(try party.village.settle())
+        try #require(
+            bob.request(
+                .shareCreate(paths: [bob.path("Mine")], title: "Mine", publicPermission: "none", isSealed: true)
+            ).code == 0)
+        try #require(try party.village.settle())
+        // Alice is away.
+        func pass(_ rounds: Int) throws {
+            for _ in 0..<rounds {
+                for replica in [bob, second] { try replica.round() }
+                party.village.world.clock.advance(milliseconds: 700)
+            }
+        }
+        try bob.machine.shared.write("alice/Summer/new.jpg", "by one", saving: .replacing)
+        try second.machine.shared.write("alice/Summer/new.jpg", "by the other", saving: .replacing)
+        try pass(10)
+        try bob.machine.shared.move("alice/Summer/new.jpg", to: "between.jpg")
+        try bob.machine.shared.move("between.jpg", to: "Mine/new.jpg", on: bob.machine.library)
+        try #require(try party.village.settleDeletions())
+        let all = [bob, second].flatMap { Array($0.tree(.library).values) + Array($0.tree(.shared).values) }
+        #expect(all.contains("by one") && all.contains("by the other"), "\(all)")
+    }
 }

@@ -108,11 +108,15 @@ import Testing
         }
     }
 
-    @Test func `an edit of who saw it leave and come back follows it when it leaves again`() throws {
+    @Test(arguments: [0, 7_200_000] as [Int64])
+    func `an edit of who saw it leave and come back follows it when it leaves again`(step: Int64) throws {
         let party = try partyAfterMove(to: "Private/a.jpg")
         let (alice, bob, village) = (party.alice, party.bob, party.village)
+        // Her clock may be wrong, and be set right again.
+        alice.machine.clock.step(milliseconds: step)
         try alice.machine.library.move("Private/a.jpg", to: "Summer/a.jpg")
         try #require(try village.settle())
+        alice.machine.clock.step(milliseconds: -step)
         try bob.machine.shared.write("alice/Summer/a.jpg", "once more", saving: .replacing)
         try alice.machine.library.move("Summer/a.jpg", to: "Private/a.jpg")
         try party.rounds(of: alice, 4)
