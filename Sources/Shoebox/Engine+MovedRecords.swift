@@ -35,6 +35,14 @@ extension Engine {
         return !(try db.zonesOfMoves(of: parent)).isEmpty
     }
 
+    /// Whether a record that was taken out of an own zone is live there only by what others wrote who had seen it leave: it is
+    /// theirs, in that share, and neither follows the one that left nor has that one follow it.
+    func isOthersAgain(_ changes: [Change], in zone: ZoneID) -> Bool {
+        guard zones[zone]?.row.isMine == true else { return false }
+        let late = writtenAfterLeaving(changes, of: account)
+        return !late.isEmpty && RecordState(changes.filter { !late.contains($0.identity) })?.isLive != true
+    }
+
     /// Says in the base tree that what the folder shows of a record that moved to another zone is the record there, so
     /// that nothing is done to the file: another device of the account shared or unshared it. Returns whether that was said
     /// of any.

@@ -180,6 +180,14 @@ extension Engine {
         let changes = RecordState(known)?.fields.isEmpty == false ? known : all
         guard let state = RecordState(changes) else { return (target, shown) }
         let existing = try db.changes(of: id.name, in: zone)
+        if isMine, !existing.isEmpty, isOthersAgain(all, in: id.zone) || isOthersAgain(existing, in: zone),
+            let content = state.content
+        {
+            return try moveApart(
+                id, state,
+                to: RecordID(zone: zone, name: Derivation.conflictCopy(of: id.name, contentHash: content.contentHash)),
+                parent: parent, name: name, isEdit: isEdit, writer: &writer)
+        }
         let before = RecordState(changes + existing) ?? state
         var fields: [FieldKey: Value] = [:]
         if let parent {
@@ -217,6 +225,27 @@ extension Engine {
         try writer.insert(move.mark, zone: id.zone)
         try db.moveSidecar(from: id, to: target)
         return (target, shown.union([arrival.replica: arrival.counter]))
+    }
+
+    /// Moves what others made of a record that had left to where that record is: as one of its own, the same on every device, so
+    /// that it takes nothing's place.
+    private func moveApart(
+        _ id: RecordID, _ state: RecordState, to target: RecordID, parent: RecordID?, name: FileName?, isEdit: Bool,
+        writer: inout HistoryWriter
+    ) throws -> (id: RecordID, shown: VersionVector) {
+        if try writer.db.record(target) == nil {
+            var fields = state.fields.compactMapValues { $0.winner?.value }
+            fields[.origin] = nil
+            if let parent { fields[.parent] = parent.parentValue }
+            if let name { fields[.name] = .name(name) }
+            try writer.write(
+                target, type: state.type, .set(fields), isDerived: !isEdit,
+                timestamp: isEdit ? nil : after([state.fields[.content]], &writer))
+        }
+        try writer.write(
+            id, type: state.type, .moved(to: target.zone), context: state.vector, isDerived: !isEdit)
+        try writer.db.moveSidecar(from: id, to: target)
+        return (target, try writer.db.state(of: target)?.vector ?? [:])
     }
 
     /// Makes the copies of what lost in a record's conflicts, where there are none yet: into a share only what shows goes along.

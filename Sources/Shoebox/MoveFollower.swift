@@ -58,7 +58,7 @@ struct MoveFollower {
         var states = changes.compactMapValues { RecordState($0) }
         // Where nobody brought it who might take it from where it was, something else has its name, and it stays.
         let untrusted = try candidates.filter {
-            try !isTrusted($0, name: id.name, changes, states) || isPutBack(changes[$0] ?? [], in: $0)
+            try !isTrusted($0, name: id.name, changes, states) || engine.isOthersAgain(changes[$0] ?? [], in: $0)
         }
         guard !untrusted.contains(id.zone) else { return false }
         for zone in untrusted { (states[zone], changes[zone]) = (nil, nil) }
@@ -136,14 +136,6 @@ struct MoveFollower {
             { passed.insert(change.identity) }
         }
         return passed
-    }
-
-    /// Whether a record that was taken out of an own zone is live there only by what others wrote who had seen it leave: it is
-    /// theirs, in that share, and neither follows the one that left nor has that one follow it.
-    private func isPutBack(_ changes: [Change], in zone: ZoneID) -> Bool {
-        guard isMine(zone) else { return false }
-        let late = writtenAfterLeaving(changes, of: engine.account)
-        return !late.isEmpty && RecordState(changes.filter { !late.contains($0.identity) })?.isLive != true
     }
 
     /// Whether somebody else brought a record from a zone, so without the dots that it had.
@@ -383,7 +375,7 @@ struct MoveFollower {
         else { return }
         // What others put into a folder that was taken out of the share stays in the share.
         guard id.zone == engine.privateZone || row.nameAuthor == engine.account,
-            try !isPutBack(db.changes(of: id.name, in: id.zone), in: id.zone)
+            try !engine.isOthersAgain(db.changes(of: id.name, in: id.zone), in: id.zone)
         else { return }
         let there = RecordID(zone: zone, name: parent)
         let isFolderThere = try db.record(there)?.isLive == true

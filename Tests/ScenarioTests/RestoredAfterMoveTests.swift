@@ -74,10 +74,15 @@ import Testing
         #expect(bob.tree(.shared)["alice/Summer/a.jpg"] == nil)
     }
 
-    @Test(arguments: ["Private/a.jpg", "Other/a.jpg"], [false, true])
-    func `what a participant writes of a photo that they saw leave is not forwarded`(
-        place: String, isDeleted: Bool
-    ) throws {
+    enum Meeting: CaseIterable { case stopped, movedThere, movedBack }
+
+    @Test(arguments: ["Private/a.jpg", "Other/a.jpg"], [nil, .stopped, .movedThere, .movedBack] as [Meeting?])
+    func
+        `what a participant writes of a photo that they saw leave is not forwarded, and replaces nothing when both meet`(
+            place: String, meeting: Meeting?
+        ) throws
+    {
+        let isDeleted = meeting == nil
         let party = try partyAfterMove(to: place)
         let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
         if isDeleted {
@@ -101,10 +106,18 @@ import Testing
         // It stays in the share, where Bob may put what he likes.
         #expect(carol.tree(.shared)["alice/Summer/a.jpg"] == "put under", "\(carol.tree(.shared))")
         #expect(alice.tree(.library)["Summer/a.jpg"] == "put under", "\(alice.tree(.library))")
-        // Nothing of what was private is told to the people of the share.
-        for stored in try carol.store.read({ db in try db.history(after: 0, limit: .max) })
-        where stored.zone == party.zone && stored.change.record == record {
-            #expect(stored.change.movedFrom != .some(party.zone))
+        guard let meeting else { return }
+        let disk = alice.machine.library
+        switch meeting {
+        case .stopped: try #require(alice.request(.stop(share: "Summer")).code == 0)
+        case .movedThere: try disk.move("Summer/a.jpg", to: String(place.dropLast(5)) + "theirs.jpg")
+        case .movedBack: try disk.move(place, to: "Summer/mine.jpg")
+        }
+        try #require(try village.settle())
+        let contents = alice.tree(.library).values
+        #expect(contents.contains("from bob") && contents.contains("put under"), "\(alice.tree(.library))")
+        if meeting != .movedBack {
+            #expect(alice.tree(.library)[place] == "from bob", "\(alice.tree(.library))")
         }
     }
 
