@@ -239,7 +239,8 @@ extension Engine {
 
     /// Whether a folder of the library is that of a share: copies are for their user alone.
     private func isShared(_ directory: RelativePath) throws -> Bool {
-        try store.read { db in try db.base(at: directory, root: .library, top: top(.library)) }.map { isShare($0.zone) } ?? false
+        try store.read { db in try db.base(at: directory, root: .library, top: top(.library)) }.map { isShare($0.zone) }
+            ?? false
     }
 
     private func noteCopy(of id: RecordID, _ hash: Digest32, at path: RelativePath) throws {
