@@ -222,7 +222,7 @@ extension Engine {
         guard let (id, path) = operation.source, let row = try store.read({ db in try db.base(id) }),
             let entry = try present(path, root)
         else { return nil }
-        let isOfKind = entry.kind == (row.kind == .folder ? .directory : .file)
+        let isOfKind = entry.kind == row.kind.fileKind
         guard !isOfKind || row.isOther(than: entry.stamp) else { return nil }
         lookAtObstacle(in: .init(root: root, path: path.parent))
         return .stale("'\(path)' is another thing by now")

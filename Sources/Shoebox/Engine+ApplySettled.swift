@@ -45,7 +45,10 @@ extension Engine {
         guard let path = try db.basePath(of: row.id, top: [top(row.root)]),
             !settings.ignore.ignores(path, isDirectory: row.kind == .folder)
         else { return false }
-        do { return try files(row.root).entry(at: path) == nil } catch { return true }
+        do { return try files(row.root).entry(at: path) == nil } catch {
+            // What can't be looked at for good is never taken for deleted.
+            return error.isAbsence || error.mayPass
+        }
     }
 
     /// The photos whose sidecars say something else now because of a twin: one that changed, came or went.

@@ -59,10 +59,11 @@ extension Engine {
     ) throws -> [(BaseRow, RelativePath, SidecarRow)] {
         let crossings = zoneCrossings(changes).filter { isMeant($0.key.zone, $0.value.zone) }
         guard !crossings.isEmpty else { return [] }
+        let elsewhere = placedElsewhere(changes)
         return try store.read { db in
             guard try db.hasSidecars() else { return [] }
             return try crossings.sorted { $0.key < $1.key }.flatMap { id, crossing in
-                try photosGoing(with: id, to: crossing.path, besides: placedElsewhere(changes), db).compactMap {
+                try photosGoing(with: id, to: crossing.path, besides: elsewhere, db).compactMap {
                     row, place in try db.sidecar(row.id).map { (row, place, $0) }
                 }
             }
@@ -77,10 +78,11 @@ extension Engine {
             changes.compactMap { change -> RecordID? in
                 if case .edit(let id, _, _) = change { id } else { nil }
             })
+        let elsewhere = placedElsewhere(changes)
         var result: [UnjudgedCrossing] = []
         try store.read { db in
             for (id, crossing) in crossings.sorted(by: { $0.key < $1.key }) where try db.base(id)?.kind == .folder {
-                let photos = try photosGoing(with: id, to: crossing.path, besides: placedElsewhere(changes), db)
+                let photos = try photosGoing(with: id, to: crossing.path, besides: elsewhere, db)
                 for (row, place) in photos where !edited.contains(row.id) {
                     var item = UnjudgedCrossing(folder: crossing.path, photo: row, place: place)
                     do {

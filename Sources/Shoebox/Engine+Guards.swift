@@ -50,7 +50,7 @@ extension Engine {
         var found: [FileName: DirectoryEntry] = [:]
         for entry in (try? files(folder.root).list(path)) ?? [] { found[entry.name] = entry }
         for child in children {
-            guard let entry = found[child.name], (entry.kind == .directory) == (child.kind == .folder) else { continue }
+            guard let entry = found[child.name], entry.kind == child.kind.fileKind else { continue }
             let isSame = child.stamp.birthNanoseconds != 0 && entry.stamp.isSameFile(as: child.stamp)
             if isSame { return true }
             if child.kind == .folder {

@@ -72,7 +72,7 @@ extension Engine {
             guard try !holdsOtherMount(row, at: path) else { return }
         } catch is FileError { return }
         for child in try store.read({ db in try db.baseChildren(of: row.id, root: row.root) }) where !child.isParked {
-            if found[child.name] != (child.kind == .folder ? .directory : .file) {
+            if found[child.name] != child.kind.fileKind {
                 result.insert(child.id)
             } else if child.kind == .folder {
                 try addGone(from: child, at: path.appending(child.name), to: &result)

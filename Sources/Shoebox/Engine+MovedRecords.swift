@@ -37,10 +37,10 @@ extension Engine {
 
     /// Whether a record that was taken out of an own zone is live there only by what others wrote who had seen it leave: it is
     /// theirs, in that share, and neither follows the one that left nor has that one follow it.
-    func isOthersAgain(_ changes: [Change], in zone: ZoneID) -> Bool {
-        guard zones[zone]?.row.isMine == true else { return false }
-        let late = writtenAfterLeaving(changes, of: account)
-        return !late.isEmpty && RecordState(changes.filter { !late.contains($0.identity) })?.isLive != true
+    func isOthersAgain(_ id: RecordID, _ db: Database) throws -> Bool {
+        guard zones[id.zone]?.row.isMine == true else { return false }
+        let changes = try db.changes(of: id.name, in: id.zone)
+        return isMade(of: changes, by: writtenAfterLeaving(changes, of: account))
     }
 
     /// Says in the base tree that what the folder shows of a record that moved to another zone is the record there, so

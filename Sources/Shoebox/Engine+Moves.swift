@@ -180,7 +180,7 @@ extension Engine {
         let changes = RecordState(known)?.fields.isEmpty == false ? known : all
         guard let state = RecordState(changes) else { return (target, shown) }
         let existing = try db.changes(of: id.name, in: zone)
-        if isMine, !existing.isEmpty, isOthersAgain(all, in: id.zone) || isOthersAgain(existing, in: zone),
+        if isMine, !existing.isEmpty, try isOthersAgain(id, db) || isOthersAgain(target, db),
             let content = state.content
         {
             return try moveApart(

@@ -40,7 +40,7 @@ extension Engine {
         guard unsettled[key] == nil, displaced[key] == nil, let id = try shown() else { return nil }
         // A folder in the place of a photo, or the other way, is not what was known there, whatever became of that.
         guard let kind = try? files(root).entry(at: path)?.kind, let row = try store.read({ db in try db.base(id) }),
-            kind != (row.kind == .folder ? .directory : .file)
+            kind != row.kind.fileKind
         else { return id }
         return nil
     }
@@ -187,7 +187,7 @@ extension Engine {
     }
 
     private func isThere(_ row: BaseRow, _ entry: DirectoryEntry?) -> Bool {
-        guard let entry, entry.kind == (row.kind == .folder ? .directory : .file) else { return false }
+        guard let entry, entry.kind == row.kind.fileKind else { return false }
         return entry.stamp.isSameFile(as: row.stamp)
     }
 }

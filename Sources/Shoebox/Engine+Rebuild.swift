@@ -136,7 +136,7 @@ extension Engine {
     /// shows something else, or nothing.
     func adoptable(_ node: LayoutNode, at path: RelativePath, _ root: RootKind) throws -> BaseRow? {
         guard let name = path.last, let entry = try compared(path, root),
-            entry.kind == (node.kind == .folder ? .directory : .file)
+            entry.kind == node.kind.fileKind
         else { return nil }
         var row = BaseRow(
             root: root, id: node.id, parent: node.parent, name: name, kind: node.kind, stamp: entry.stamp,

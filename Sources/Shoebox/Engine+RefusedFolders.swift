@@ -44,20 +44,23 @@ extension Engine {
     private func renew(_ folder: RecordID, writer: inout HistoryWriter) throws -> RecordID {
         let db = writer.db
         guard try isUnnamed(folder, db), let row = try db.base(folder), row.kind == .folder else { return folder }
-        let parent = try renew(row.parent, writer: &writer)
-        let (id, shown) = try makeFolder(in: parent, name: row.name, writer: &writer)
-        try db.rekeyBase(folder, to: id, vector: shown)
-        writer.carry(folder, to: id)
-        try takeAlong(from: folder, to: id, writer: &writer)
-        return id
+        return try renew(folder, name: row.name, in: try renew(row.parent, writer: &writer), writer: &writer)
     }
 
-    /// Puts what is this account's own in a folder that was made anew into the new one.
-    func takeAlong(from folder: RecordID, to renewed: RecordID, writer: inout HistoryWriter) throws {
-        for child in try ownChildren(of: folder, writer.db) {
+    /// Makes a folder once more that was refused, with what is this account's own in it.
+    func renew(
+        _ folder: RecordID, name: FileName, in parent: RecordID, writer: inout HistoryWriter
+    ) throws -> RecordID {
+        let db = writer.db
+        let children = try ownChildren(of: folder, db)
+        let (id, shown) = try makeFolder(in: parent, name: name, writer: &writer)
+        try db.rekeyBase(folder, to: id, vector: shown)
+        writer.carry(folder, to: id)
+        for child in children {
             try writer.write(
-                child.id, type: child.type, .set([.parent: renewed.parentValue]),
-                context: try writer.db.state(of: child.id)?.vector ?? [:])
+                child.id, type: child.type, .set([.parent: id.parentValue]),
+                context: try db.state(of: child.id)?.vector ?? [:])
         }
+        return id
     }
 }

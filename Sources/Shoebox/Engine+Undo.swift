@@ -37,6 +37,7 @@ extension Engine {
                 return change.movedFrom != nil
             }.map(\.record))
         var left: [String] = []
+        var said: Set<String> = []
         var steps: [(id: RecordID, reversal: Reversal)] = []
         // In the reverse order: what was made last goes first.
         for change in stored.reversed() {
@@ -51,7 +52,7 @@ extension Engine {
             case .nothing(let why):
                 // A photo that moved has several changes, and one reason.
                 let line = "\(try describe(change)): \(why)"
-                if !left.contains(line) { left.append(line) }
+                if said.insert(line).inserted { left.append(line) }
             case let found: steps.append((id, found))
             }
         }

@@ -79,6 +79,7 @@ extension Engine {
     }
 
     func requireWritable(_ id: RecordID) throws {
+        if let zone = zones[id.zone], zone.row.state == .ended || zone.row.state == .left { throw endedError(zone) }
         guard try store.read({ db in try may(.editRecord, id, db) }) else {
             throw RequestError(
                 ExitCode.notPermitted,
@@ -182,25 +183,22 @@ extension Engine {
     /// Where a photo is to be brought back that was deleted after it had been moved to another share, or out of one; nil if it was
     /// not moved, or to where this account can't look.
     private func homeOfMoved(_ id: RecordID, _ reference: PathReference) throws -> RecordID? {
-        let (home, state, path) = try store.read { db in
+        let found = try store.read { db -> (home: RecordID, state: RecordState, path: RelativePath?)? in
             guard try db.state(of: id)?.movedTo != nil, let zone = try presentZone(of: id, db),
                 zones[zone]?.row.state == .active
-            else {
-                return (nil, nil, nil) as (RecordID?, RecordState?, PathReference?)
-            }
+            else { return nil }
             let home = RecordID(zone: zone, name: id.name)
-            let path = try db.base(home).flatMap { row in
-                try db.basePath(of: home, top: [top(row.root)]).map { PathReference(root: row.root, path: $0) }
-            }
-            return (home, try db.state(of: home), path)
+            guard let state = try db.state(of: home) else { return nil }
+            return (home, state, try zones[zone].flatMap { try db.basePath(of: home, top: [top($0.row.root)]) })
         }
-        guard let home, let state else { return nil }
+        guard let (home, state, path) = found else { return nil }
         guard !state.isLive else {
             let shown = reference.path.map { display($0, reference.root) } ?? ""
-            let place = path?.path.map { display($0, path?.root ?? .library) }
+            let root = zones[home.zone]?.row.root ?? .library
+            let place = path.map { "'\(display($0, root))'" } ?? "in \(placeText(home.zone))"
             throw RequestError(
                 ExitCode.notFound,
-                "'\(shown)' was moved, and is \(place.map { "'\($0)'" } ?? "in \(placeText(home.zone))") now.",
+                "'\(shown)' was moved, and is \(place) now.",
                 "Name that path to 'shoebox restore'.")
         }
         return home

@@ -57,8 +57,10 @@ struct MoveFollower {
         for zone in candidates { changes[zone] = try db.changes(of: id.name, in: zone) }
         var states = changes.compactMapValues { RecordState($0) }
         // Where nobody brought it who might take it from where it was, something else has its name, and it stays.
-        let untrusted = try candidates.filter {
-            try !isTrusted($0, name: id.name, changes, states) || engine.isOthersAgain(changes[$0] ?? [], in: $0)
+        let late = changes.filter { isMine($0.key) }.mapValues { writtenAfterLeaving($0, of: engine.account) }
+        let untrusted = try candidates.filter { zone in
+            try !isTrusted(zone, name: id.name, changes, states)
+                || isMade(of: changes[zone] ?? [], by: late[zone] ?? [])
         }
         guard !untrusted.contains(id.zone) else { return false }
         for zone in untrusted { (states[zone], changes[zone]) = (nil, nil) }
@@ -94,7 +96,7 @@ struct MoveFollower {
                 continue
             }
             let passed = try passedOn(old, from: zone, by: known.filter { $0 != zone && $0 != home }, id.name)
-            let late = writtenAfterLeaving(old, of: engine.account)
+            let late = late[zone] ?? []
             let left = old.filter { !passed.contains($0.identity) && !late.contains($0.identity) }
             if try forward(left, to: RecordID(zone: home, name: id.name)) { isDone = true }
             if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
@@ -375,7 +377,7 @@ struct MoveFollower {
         else { return }
         // What others put into a folder that was taken out of the share stays in the share.
         guard id.zone == engine.privateZone || row.nameAuthor == engine.account,
-            try !engine.isOthersAgain(db.changes(of: id.name, in: id.zone), in: id.zone)
+            try !engine.isOthersAgain(id, db)
         else { return }
         let there = RecordID(zone: zone, name: parent)
         let isFolderThere = try db.record(there)?.isLive == true

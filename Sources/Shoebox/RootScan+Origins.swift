@@ -167,7 +167,7 @@ extension RootScan {
             guard error.isAbsence else { return row.kind == .file ? path : nil }
             entry = nil
         }
-        if let entry, (entry.kind == .directory) == (row.kind == .folder) {
+        if let entry, entry.kind == row.kind.fileKind {
             guard entry.kind == (row.kind == .file ? .file : .directory) else { return nil }
             // Still there and the same: it can be copied from, and is not moved. A file that has changed speaks for itself; a
             // directory in the place of another one does not keep that from being found.
@@ -251,6 +251,11 @@ extension LocalFileSystem {
     func isAbsent(_ path: RelativePath) -> Bool {
         do { return try entry(at: path) == nil } catch { return error.isAbsence }
     }
+}
+
+extension NodeKind {
+    /// What it is in a watched folder.
+    var fileKind: FileKind { self == .folder ? .directory : .file }
 }
 
 extension FileError {

@@ -28,7 +28,9 @@ struct VerifyCommand: ToolCommand {
     func execute(_ output: Output) throws -> Int32 {
         let installation = try installation()
         if newContainer {
-            for line in try Verification(installation).recreateContainer().lines { output.remark(line) }
+            let reply = try Verification(installation).recreateContainer()
+            guard reply.code == 0 else { return output.print(reply) }
+            for line in reply.lines { output.remark(line) }
         }
         let verification = try Verification(installation)
         let progress: (String) -> Void = { output.remark("checking \($0) …") }

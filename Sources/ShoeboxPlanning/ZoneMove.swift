@@ -166,6 +166,11 @@ public func writtenAfterLeaving(_ changes: [Change], of account: AccountID) -> S
     return result
 }
 
+/// Whether a record shows nothing without some of its changes: it is theirs, also once it is deleted again.
+public func isMade(of changes: [Change], by some: Set<Dot>) -> Bool {
+    !some.isEmpty && RecordState(changes.filter { !some.contains($0.identity) })?.isLive != true
+}
+
 /// Changes in an order in which each comes after those that its author had been shown, whatever their clocks say; where they
 /// claim to have seen each other, the older ones come first.
 private func byCause(_ changes: [Change]) -> [Change] {

@@ -74,9 +74,11 @@ import Testing
         #expect(bob.tree(.shared)["alice/Summer/a.jpg"] == nil)
     }
 
-    enum Meeting: CaseIterable { case stopped, movedThere, movedBack }
+    enum Meeting: CaseIterable { case stopped, movedThere, movedBack, theirsDeleted, itselfDeleted }
 
-    @Test(arguments: ["Private/a.jpg", "Other/a.jpg"], [nil, .stopped, .movedThere, .movedBack] as [Meeting?])
+    @Test(
+        arguments: ["Private/a.jpg", "Other/a.jpg"],
+        [nil, .stopped, .movedThere, .movedBack, .theirsDeleted, .itselfDeleted] as [Meeting?])
     func
         `what a participant writes of a photo that they saw leave is not forwarded, and replaces nothing when both meet`(
             place: String, meeting: Meeting?
@@ -112,11 +114,14 @@ import Testing
         case .stopped: try #require(alice.request(.stop(share: "Summer")).code == 0)
         case .movedThere: try disk.move("Summer/a.jpg", to: String(place.dropLast(5)) + "theirs.jpg")
         case .movedBack: try disk.move(place, to: "Summer/mine.jpg")
+        case .theirsDeleted: try disk.delete("Summer/a.jpg")
+        case .itselfDeleted: try disk.delete(place)
         }
-        try #require(try village.settle())
+        try #require(try village.settleDeletions())
         let contents = alice.tree(.library).values
-        #expect(contents.contains("from bob") && contents.contains("put under"), "\(alice.tree(.library))")
-        if meeting != .movedBack {
+        #expect(contents.contains("from bob") == (meeting != .itselfDeleted), "\(alice.tree(.library))")
+        #expect(contents.contains("put under") == (meeting != .theirsDeleted), "\(alice.tree(.library))")
+        if meeting != .movedBack, meeting != .itselfDeleted {
             #expect(alice.tree(.library)[place] == "from bob", "\(alice.tree(.library))")
         }
     }

@@ -6,7 +6,7 @@ import Testing
 /// A replica that keeps a set of all files ever seen under one name each, in the container and in each library: enough
 /// to try the simulation out. Its defects are chosen.
 private final class UnionReplica: SimulatedReplica {
-    enum Defect: Hashable { case none, neverApplies, losesFiles, publishesOver, neverQuiet }
+    enum Defect: Hashable { case none, neverApplies, losesFiles, publishesOver, neverQuiet, tellsAll }
 
     let machine: SimulatedMachine
     let defect: Defect
@@ -47,6 +47,17 @@ private final class UnionReplica: SimulatedReplica {
             if known.insert(bytes).inserted { changed = true }
         }
         return changed
+    }
+
+    /// What lies in the folder `Lake` of a library is shared.
+    var sharing: SimulationSharing {
+        var result = SimulationSharing()
+        result.places["library/Lake"] = .init(shares: ["lake"], record: "lake")
+        return result
+    }
+    func told(isPublished: Bool) -> [String: Set<[UInt8]>] {
+        let shared = machine.library.tree().filter { $0.key.hasPrefix("Lake/") }.values
+        return ["lake": defect == .tellsAll ? known : Set(shared)]
     }
 
     func crash() { known = [] }
@@ -137,6 +148,25 @@ private final class UnionReplica: SimulatedReplica {
         user(.overwrite(file: 0, .replacing, bytes: 9))
         #expect(simulation.ledger.required.map(\.kind) == [.caption, .tag, .content])
         #expect(simulation.ledger.entries.first?.waivedInStep != nil)
+    }
+
+    @Test(arguments: [UnionReplica.Defect.none, .tellsAll])
+    private func `what is told in a share and never lay there is named; what was moved there is not`(
+        defect: UnionReplica.Defect
+    ) throws {
+        let simulation = try Simulation(seed: 1, setup: setup(defect))
+        func user(_ act: SimulationStep.Act) { simulation.run([.user(machine: 0, root: .library, act)]) }
+        user(.makeFolder(in: 0, name: 0))
+        user(.write(folder: 0, name: 1, bytes: 4))
+        simulation.run([.sync(machine: 0)])
+        user(.overwrite(file: 0, .replacing, bytes: 9))
+        user(.move(file: 0, folder: 1))
+        simulation.run([.sync(machine: 0)])
+        #expect(simulation.machine(0).library.tree().keys.sorted() == ["Lake/IMG_1.jpg"])
+        simulation.check()
+        let told = simulation.failures.filter { $0.hasPrefix("told in share lake") }
+        #expect(told.count == (defect == .tellsAll ? 1 : 0), "\(simulation.failures)")
+        #expect(told.allSatisfy { $0.contains("written by ann in step 1 ") }, "\(told)")
     }
 
     @Test func `an open file counts when it is closed`() throws {

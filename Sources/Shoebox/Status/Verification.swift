@@ -18,7 +18,8 @@ public struct Verification {
     /// Makes the container anew where it is gone for good. Done by this process, which takes the folder as it is: to a daemon, an
     /// empty folder in the place of a container is one whose mount is missing.
     public func recreateContainer() throws -> Reply {
-        let reply = try engine.recreateContainer()
+        let reply = engine.perform(.recreateContainer)
+        guard reply.code == 0 else { return reply }
         _ = try RequestClient(installation).synchronize()
         return reply
     }
