@@ -26,14 +26,22 @@ extension Engine {
                     row.name == node.name
                 else { continue }
                 let vector = try db.state(of: id)?.vector ?? row.vector
-                guard vector != row.vector || node.twins != row.twins else { continue }
-                if !row.vector.contains(vector), try isGone(row, db) {
+                var twinVectors: [RecordID: VersionVector] = [:]
+                for twin in node.twins { twinVectors[twin] = try db.state(of: twin)?.vector ?? [:] }
+                guard vector != row.vector || node.twins != row.twins || twinVectors != row.twinVectors else {
+                    continue
+                }
+                let isNews =
+                    !row.vector.contains(vector)
+                    || twinVectors.contains { row.twinVectors[$0.key]?.contains($0.value) != true }
+                if isNews, try isGone(row, db) {
                     gone.insert(id)
                     continue
                 }
                 if row.twins != node.twins { reunited.insert(id) }
                 row.vector = vector
                 row.twins = node.twins
+                row.twinVectors = twinVectors
                 try db.setBase(row)
             }
             return (reunited, gone)

@@ -184,6 +184,23 @@ extension Engine {
         return [id] + twins.filter { $0.zone == id.zone && $0 != id }
     }
 
+    /// The context of what is done to a twin with the photo that stands for it: what the folder shows of it, and all that this
+    /// device wrote itself.
+    func shown(of twin: RecordID, _ row: BaseRow, _ db: Database) throws -> VersionVector {
+        let known = try db.state(of: twin)?.vector ?? [:]
+        guard let shown = row.twinVectors[twin] else { return known }
+        return shown.union([replica: known[replica]])
+    }
+
+    /// Whether a twin has the bytes and the place that the folder shows: nobody changed or moved it meanwhile.
+    func isOneStill(_ twin: RecordID, with row: BaseRow, _ db: Database) throws -> Bool {
+        guard let state = try db.state(of: twin) else { return false }
+        let shown = try shown(of: twin, row, db)
+        return [FieldKey.content, .parent, .name].allSatisfy { key in
+            state.fields[key]?.values.allSatisfy { shown.contains($0.dot) } != false
+        }
+    }
+
     /// Writes into a photo's own record what only its twins say, before they are given up. Others' ratings can be
     /// written by nobody else, and stay in the history.
     func inherit(from twins: [RecordID], _ id: RecordID, writer: inout HistoryWriter) throws {

@@ -230,7 +230,10 @@ struct LocalTaker {
                 .content: .asset(AssetReference(contentHash: hash, size: stamp.size)),
                 .modified: .integer(stamp.modifiedNanoseconds),
             ]), context: row.vector)
-        for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
+        // One that others changed or moved meanwhile is no twin any more.
+        for twin in row.twins where try engine.isOneStill(twin, with: row, db) {
+            try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:])
+        }
         row.vector.insert(change.dot)
         row.stamp = stamp
         row.contentHash = hash
@@ -274,7 +277,7 @@ struct LocalTaker {
         }
         if row.kind == .file { try giveUpUnpublished(id) }
         try deleteRecord(id, context: row.vector)
-        for twin in row.twins { try deleteRecord(twin, context: try db.state(of: twin)?.vector ?? [:]) }
+        for twin in row.twins { try deleteRecord(twin, context: try engine.shown(of: twin, row, db)) }
         if row.kind == .file {
             try engine.oweRemoval(ofSidecarBeside: row, db)
             aftermath.hasOrphans = true

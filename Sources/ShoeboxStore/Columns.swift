@@ -119,6 +119,32 @@ package enum ColumnCoder {
         return result
     }
 
+    /// Each vector with the number of its dots before it; nil for none.
+    package static func data(_ vectors: [VersionVector]) -> Data? {
+        guard !vectors.isEmpty else { return nil }
+        var result = Data()
+        for vector in vectors {
+            let count = UInt32(vector.entries.count)
+            result.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: count >> (24 - 8 * $0)) })
+            result.append(data(vector))
+        }
+        return result
+    }
+
+    /// As many as there are whole.
+    package static func vectors(_ bytes: [UInt8]) -> [VersionVector] {
+        var result: [VersionVector] = []
+        var start = 0
+        while bytes.count - start >= 4 {
+            let count = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+            start += 4
+            guard count <= (bytes.count - start) / 24 else { break }
+            result.append(vector(Array(bytes[start..<start + 24 * count])))
+            start += 24 * count
+        }
+        return result
+    }
+
     package static func data(_ ids: [RecordID]) -> Data? {
         ids.isEmpty ? nil : Data(ids.flatMap { $0.zone.digest.bytes + $0.name.bytes })
     }

@@ -31,6 +31,9 @@ public struct BaseRow: Hashable, Sendable {
     public var vector: VersionVector
     /// Records of equal place and bytes that this file stands for too.
     public var twins: [RecordID]
+    /// The dots of each twin that the folder shows: the context of its deletion. Of a twin that is missing here, what is known
+    /// of it when the row is stored is taken.
+    public var twinVectors: [RecordID: VersionVector] = [:]
     /// Whether it lies in the root's temporary folder, on its way to its place.
     public var isParked: Bool
 
@@ -53,7 +56,8 @@ public struct BaseRow: Hashable, Sendable {
 
     /// The columns that a row is made from, in this order: by position they are found several times faster.
     static let columns = """
-        root, zone, record, parentZone, parent, name, kind, size, modified, inode, birth, mode, hash, vector, twins, parked
+        root, zone, record, parentZone, parent, name, kind, size, modified, inode, birth, mode, hash, vector, twins, parked,
+        twinVectors
         """
 
     init(_ row: Row) throws {
@@ -79,23 +83,27 @@ public struct BaseRow: Hashable, Sendable {
         vector = ColumnCoder.vector(try bytes(13))
         twins = ColumnCoder.recordIDs(try bytes(14))
         isParked = row[15]
+        // A row of before there were any has none.
+        for (twin, shown) in zip(twins, ColumnCoder.vectors(try bytes(16))) { twinVectors[twin] = shown }
     }
 }
 
 extension Database {
     /// Stores a row of the base tree, in place of the record's former one and of whatever stood at its place.
     public func setBase(_ row: BaseRow) throws {
+        let shown = try row.twins.map { try row.twinVectors[$0] ?? state(of: $0)?.vector ?? [:] }
         try cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO base (root, zone, record, parentZone, parent, name, kind, size, modified, inode,
-                    birth, mode, hash, vector, twins, parked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    birth, mode, hash, vector, twins, parked, twinVectors)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             row.root.rawValue, row.id.zone.data, row.id.name.data, row.parent.zone.data, row.parent.name.data,
             row.name.data, row.kind == .file ? 0 : 1, Int64(bitPattern: row.stamp.size),
             row.stamp.modifiedNanoseconds, Int64(bitPattern: row.stamp.inode), row.stamp.birthNanoseconds,
             Int64(row.stamp.mode), row.contentHash?.data, ColumnCoder.data(row.vector), ColumnCoder.data(row.twins),
-            row.isParked,
+            row.isParked, ColumnCoder.data(shown),
         ])
     }
 

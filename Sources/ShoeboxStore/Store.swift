@@ -95,6 +95,9 @@ enum Schema {
         migrator.registerMigration("snapshots") { db in try db.execute(sql: snapshots) }
         registerAnnouncements(in: &migrator)
         migrator.registerMigration("departures") { db in try db.execute(sql: departures) }
+        migrator.registerMigration("shown twins") { db in
+            try db.execute(sql: "ALTER TABLE base ADD COLUMN twinVectors BLOB")
+        }
         return migrator
     }
 

@@ -58,4 +58,73 @@ import Testing
         try #require(try party.village.settleDeletions())
         party.expectShown(["deep/b.jpg": "bbb"])
     }
+
+    /// Two people dropped the same photo, which shows as one; what one of them did to theirs before they knew comes while the
+    /// other deletes it, or saves something else in its place.
+    @Test(arguments: ["caption", "content"], [("delete", true), ("delete", false), ("edit", true), ("edit", false)])
+    func `what was made of one of two equal photos before they met stays when the other is deleted or changed`(
+        news: String, act: (deed: String, bobIsFirst: Bool)
+    ) throws {
+        let party = try twins(bobIsFirst: act.bobIsFirst)
+        let (alice, bob) = (party.alice, party.bob)
+        // Alice's device knows of both; Bob's of his.
+        if news == "caption" {
+            try #require(
+                bob.request(.caption(path: bob.path("alice/Summer/t.jpg", .shared), text: "not to be lost")).code == 0)
+        } else {
+            try bob.machine.shared.write("alice/Summer/t.jpg", "Bob's", saving: .replacing)
+        }
+        try party.rounds(of: bob, 4, reachesContainer: false)
+        if act.deed == "delete" {
+            try alice.machine.library.delete("Summer/t.jpg")
+        } else {
+            try alice.machine.library.write("Summer/t.jpg", "Alice's", saving: .replacing)
+        }
+        try party.rounds(of: bob, 2)
+        try #require(try party.village.settleDeletions())
+        for (replica, root) in [(alice, RootKind.library), (bob, .shared), (party.carol, .shared)] {
+            let folder = root == .library ? "Summer/" : "alice/Summer/"
+            let photos = replica.tree(root).filter { $0.key.hasPrefix(folder + "t") }
+            var wanted: Set<String> = act.deed == "edit" ? ["Alice's"] : []
+            if news == "content" { wanted.insert("Bob's") }
+            #expect(wanted.isSubset(of: photos.values), "\(replica.label): \(photos)")
+            guard news == "caption" else { continue }
+            let captions = photos.keys.map { replica.sidecar($0, root)?.fields.caption }
+            #expect(captions.contains("not to be lost"), "\(replica.label): \(photos)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `two equal photos that were shown as one, with what was said of either, are deleted as one`(bobIsFirst: Bool)
+        throws
+    {
+        let party = try twins(bobIsFirst: bobIsFirst)
+        let (alice, bob) = (party.alice, party.bob)
+        try #require(bob.request(.caption(path: bob.path("alice/Summer/t.jpg", .shared), text: "seen")).code == 0)
+        try #require(try party.village.settle())
+        #expect(alice.sidecar("Summer/t.jpg", .library)?.fields.caption == "seen")
+        try alice.machine.library.delete("Summer/t.jpg")
+        try #require(try party.village.settleDeletions())
+        party.expectShown()
+        #expect(bob.tree(.shared)["alice/Summer/t.jpg"] == nil)
+    }
+
+    /// Alice and Bob dropped the same photo at the same place: her device knows of both, his of his.
+    private func twins(bobIsFirst: Bool) throws -> Party {
+        let party = try Party(bob: "readWrite")
+        let (alice, bob) = (party.alice, party.bob)
+        for replica in bobIsFirst ? [bob, alice] : [alice, bob] {
+            if replica.label == alice.label {
+                try alice.machine.library.write("Summer/t.jpg", "ttt")
+            } else {
+                try bob.machine.shared.write("alice/Summer/t.jpg", "ttt")
+            }
+            // Nobody knows of the other's yet.
+            try party.rounds(of: replica, 4, reachesContainer: false)
+        }
+        try party.rounds(of: bob, 1)
+        try party.rounds(of: alice, 4)
+        #expect(alice.tree(.library)["Summer/t.jpg"] == "ttt")
+        return party
+    }
 }
