@@ -24,6 +24,7 @@ extension Engine {
                 progress(title.isEmpty ? "the private zone" : "the share '\(title)'")
                 try verifier.check(zone, seen: &seen)
             }
+            try verifier.checkInbox()
         }
         for root in RootKind.allCases {
             progress("the \(display(.root, root)) folder")
@@ -108,6 +109,35 @@ private struct Verifier {
                     "Mount the right folder; work goes on by itself then. If the container is lost for good, 'shoebox verify --repair --new-container' makes it anew, in an empty folder, from what the devices hold."
             }
             return false
+        }
+    }
+
+    /// The letters to this account, of which the container keeps all: what is in one counts only if it was read before.
+    mutating func checkInbox() throws {
+        guard !report.isOffline else { return }
+        let inbox = Inbox(of: engine.account, mount: engine.world.mount, accounts: engine.directory)
+        let remedy =
+            "Nothing of it counts. If you wait for an invitation, or for an answer, ask for it again; the file can be removed."
+        var damaged = 0
+        do {
+            for (hash, name) in try inbox.list().sorted(by: { $0.value < $1.value }) {
+                do { _ = try inbox.read(hash, name: name, identity: engine.identity) } catch {
+                    let error = try Engine.faultOnly(error)
+                    // A sender whose statements are not there yet is nobody's fault.
+                    guard error.code != .notYet else { continue }
+                    damaged += 1
+                    // Anybody with the cloud folder can fill it with what is none.
+                    if damaged <= 5 { note("letter", error.path, error.message, remedy) }
+                }
+            }
+            if damaged > 5 {
+                note(
+                    "letter", "accounts/\(engine.account)/inbox", "\(damaged - 5) more files are no letters to you.",
+                    remedy)
+            }
+        } catch {
+            let error = try Engine.cloudError(error)
+            if !isOver(error) { note("letter", error, "accounts/\(engine.account)/inbox", zone: nil, mendable: false) }
         }
     }
 

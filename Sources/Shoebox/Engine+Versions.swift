@@ -119,7 +119,10 @@ extension Engine {
             (try db.state(of: id), try contentVersions(of: id, db))
         }
         guard let state, state.type.hasContent else {
-            throw RequestError(ExitCode.notFound, "That is no photo or file.", "Name a file.")
+            throw RequestError(
+                ExitCode.notFound, "That is a folder, and only files have versions.",
+                "Name a file in it; 'shoebox trash restore' brings back what is in the trash, 'shoebox undo' a whole deletion."
+            )
         }
         let shown = reference.path.map { display($0, reference.root) } ?? ""
         let isGone = state.movedTo != nil

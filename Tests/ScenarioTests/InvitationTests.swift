@@ -111,6 +111,35 @@ struct InvitationTests {
         _ = try circle.must(circle.bob, .acceptInvitations(names: ["Summer"]), code: 10)
     }
 
+    @Test(arguments: [false, true])
+    func `a letter whose bytes were damaged is named by verify, as are those that are none`(isFilled: Bool) throws {
+        let circle = try Circle()
+        _ = try circle.must(circle.alice, .invite(share: "Summer", accounts: ["bob"], permission: "readOnly"))
+        try circle.meet()
+        #expect(try circle.bob.engine.verify().faults.isEmpty)
+        let inbox = "accounts/\(circle.bob.identity.account)/inbox"
+        let letter = try #require(try circle.village.mountFiles(inbox + "/").first)
+        let mount = SimulatedMount(client: "mallory", storage: circle.village.world.storage)
+        if isFilled {
+            for number in 0..<300 as Range<UInt64> {
+                let junk = bigEndian(number)
+                try mount.publish(try "\(inbox)/\(letter.last.prefix(33))\(sha256(junk))".mountPath, junk)
+            }
+            let faults = try circle.bob.engine.verify().faults
+            #expect(faults.map(\.code) == Array(repeating: "letter", count: 6))
+            #expect(faults.last?.path == inbox && faults.last?.message.contains("295 more") == true, "\(faults)")
+        } else {
+            var bytes = try mount.read(letter, from: 0, maxBytes: 100_000)
+            bytes[bytes.count / 2] ^= 1
+            try mount.remove(letter)
+            try mount.publish(letter, bytes)
+            let faults = try circle.bob.engine.verify().faults
+            #expect(faults.map(\.code) == ["letter"] && faults.first?.path == letter.description, "\(faults)")
+        }
+        // Nobody else's.
+        #expect(try circle.alice.engine.verify().faults.isEmpty)
+    }
+
     @Test func `letters that strangers plant, copy or forge are passed over, and real ones still arrive`() throws {
         let circle = try Circle()
         _ = try circle.must(circle.alice, .invite(share: "Summer", accounts: ["bob"], permission: "readOnly"))
