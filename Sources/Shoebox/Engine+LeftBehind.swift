@@ -72,8 +72,9 @@ extension Engine {
             guard try !holdsOtherMount(row, at: path) else { return }
         } catch is FileError { return }
         for child in try store.read({ db in try db.baseChildren(of: row.id, root: row.root) }) where !child.isParked {
-            if found[child.name] != child.kind.fileKind {
-                result.insert(child.id)
+            let kind = found[child.name]
+            if kind != child.kind.fileKind {
+                if kind?.isFileOrFolder != false { result.insert(child.id) }
             } else if child.kind == .folder {
                 try addGone(from: child, at: path.appending(child.name), to: &result)
             }

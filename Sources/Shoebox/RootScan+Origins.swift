@@ -167,8 +167,9 @@ extension RootScan {
             guard error.isAbsence else { return row.kind == .file ? path : nil }
             entry = nil
         }
+        // Where a link stands, or something else that is no file or folder, nothing is known to be gone.
+        if entry?.kind.isFileOrFolder == false || (entry == nil && files.isBehindLink(path)) { return nil }
         if let entry, entry.kind == row.kind.fileKind {
-            guard entry.kind == (row.kind == .file ? .file : .directory) else { return nil }
             // Still there and the same: it can be copied from, and is not moved. A file that has changed speaks for itself; a
             // directory in the place of another one does not keep that from being found.
             let isAnotherFolder =
@@ -251,6 +252,22 @@ extension LocalFileSystem {
     func isAbsent(_ path: RelativePath) -> Bool {
         do { return try entry(at: path) == nil } catch { return error.isAbsence }
     }
+
+    /// Whether one of the folders on the way to something is a link, or something else that is no file or folder, by now.
+    func isBehindLink(_ path: RelativePath) -> Bool {
+        var way = path.parent
+        while !way.isRoot {
+            if let entry = try? entry(at: way) { return !entry.kind.isFileOrFolder }
+            way = way.parent
+        }
+        return false
+    }
+}
+
+extension FileKind {
+    /// Whether it is a file or a folder. Where another thing stands, as a link to another disk, what was there is not known to be
+    /// gone.
+    var isFileOrFolder: Bool { self == .file || self == .directory }
 }
 
 extension NodeKind {

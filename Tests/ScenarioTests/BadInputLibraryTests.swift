@@ -287,6 +287,33 @@ import Testing
         party.expectNamed("notAFile", by: [party.alice])
     }
 
+    @Test(arguments: ["Summer/a.jpg", "Summer/deep"], [false, true])
+    func `a copy of a photo in whose place a link stands is another photo`(path: String, isDropped: Bool) throws {
+        let party = try Party(bob: "readOnly")
+        let library = party.alice.machine.library
+        try library.delete(path)
+        try library.link(path, to: "/mnt/large/elsewhere")
+        // Also when both are found in one look.
+        if !isDropped { try party.village.pass(10) }
+        try library.write("Private/copy.jpg", path == "Summer/deep" ? "bbb" : "aaa")
+        try party.village.pass(30)
+        #expect(party.carol.tree(.shared).values.sorted() == ["aaa", "bbb"])
+        #expect(party.alice.tree(.library)["Private/copy.jpg"] != nil)
+    }
+
+    @Test(arguments: ["Summer/a.jpg", "Summer/deep"])
+    func `a folder in which links stand for photos is shared, and they are not deleted by that`(path: String) throws {
+        let (village, alice, second) = try Village.twoDevices(["Summer/a.jpg": "aaa", "Summer/deep/b.jpg": "bbb"])
+        try alice.machine.library.delete(path)
+        try alice.machine.library.link(path, to: "/mnt/large/elsewhere")
+        try village.pass(10)
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Summer")], title: "Summer", publicPermission: "none", isSealed: true))
+        #expect(made.code == 0, "\(made)")
+        try village.pass(60)
+        #expect(second.tree(.library).values.sorted() == ["aaa", "bbb"], "\(second.tree(.library))")
+    }
+
     @Test func `a photo that was cut to nothing is reported and not passed on`() throws {
         let party = try Party(bob: "readOnly")
         try party.alice.machine.library.write("Summer/a.jpg", "")
