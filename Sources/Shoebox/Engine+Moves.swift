@@ -64,10 +64,13 @@ extension Engine {
         try removePlacement(placements.records[row.id], writer: &writer)
         if id != row.id { writer.carry(row.id, to: id) }
         // Records that the file stands for as well would show in the old place again.
+        var twinVectors: [RecordID: VersionVector] = [:]
         for twin in row.twins where twin.zone == row.id.zone && twin != row.id {
-            try moveRecord(
-                twin, to: parent.zone, parent: parent, name: name, shown: try db.state(of: twin)?.vector ?? [:],
-                isEdit: isEdit, writer: &writer)
+            let (id, shown) = try moveRecord(
+                twin, to: parent.zone, parent: parent, name: name, shown: try self.shown(of: twin, row, db),
+                isEdit: isEdit,
+                writer: &writer)
+            twinVectors[id] = shown
             try removePlacement(placements.records[twin], writer: &writer)
         }
         if id != row.id, let other = try db.base(id) { try lookAgain(at: other, db) }
@@ -75,6 +78,7 @@ extension Engine {
         try db.removeBase(row.id)
         moved.id = id
         moved.twins = row.twins.map { $0.zone == row.id.zone ? RecordID(zone: parent.zone, name: $0.name) : $0 }
+        moved.twinVectors.merge(twinVectors) { _, there in there }
         moved.parent = place ?? parent
         moved.name = name ?? row.name
         moved.vector = shown
@@ -207,8 +211,14 @@ extension Engine {
                 target, type: state.type, .set(values), context: RecordState(existing)?.vector ?? [:],
                 movedFrom: id.zone)
             try moveCompanions(of: id, to: zone, writer: &writer)
+            // What was saved over without having been shown is not covered, so that it is forwarded.
+            let isUnseen =
+                isEdit
+                && rewritten.contains { state.fields[$0]?.values.contains { !shown.contains($0.dot) } == true }
             try writer.write(
-                id, type: state.type, .moved(to: zone), context: state.vector, isDerived: !isEdit)
+                id, type: state.type, .moved(to: zone),
+                context: isUnseen ? shown.union([replica: state.vector[replica]]) : state.vector,
+                isDerived: !isEdit)
             try db.moveSidecar(from: id, to: target)
             return (target, try db.state(of: target)?.vector ?? [:])
         }

@@ -3,6 +3,7 @@ import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxTestSupport
+import ShoeboxWorld
 import Testing
 
 @testable import Shoebox
@@ -233,6 +234,41 @@ import Testing
         #expect(dan.tree(.shared)["alice/Other/twin.jpg"] == "cropped", "\(dan.tree(.shared))")
         #expect(try !sizes(knownTo: dan).contains(13))
         #expect(try !sizes(knownTo: bob).contains(7))
+    }
+
+    /// Carol moves a photo of which Bob's newer bytes, or words, are known to her device, but not shown to her yet.
+    @Test(arguments: ["content", "caption"], [false, true])
+    func `what others made of a photo that is saved on its way to another share is not lost`(
+        news: String, isOwner: Bool
+    ) throws {
+        let (party, _) = try twoShares()
+        let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
+        let mover = isOwner ? alice : carol
+        let disk = isOwner ? alice.machine.library : carol.machine.shared
+        let top = isOwner ? "" : "alice/"
+        if news == "content" {
+            try bob.machine.shared.write("alice/Summer/a.jpg", "from bob", saving: .replacing)
+        } else {
+            try #require(
+                bob.request(.caption(path: bob.path("alice/Summer/a.jpg", .shared), text: "from bob")).code == 0)
+        }
+        try party.rounds(of: bob, 4)
+        mover.machine.faults.setRule { operation in
+            operation.path.hasPrefix("assets/") ? .fail(.inputOutput) : nil
+        }
+        try party.rounds(of: mover, 2)
+        try disk.move(top + "Summer/a.jpg", to: top + "Other/a.jpg")
+        try disk.write(top + "Other/a.jpg", "meanwhile", saving: .inPlace)
+        try party.rounds(of: mover, 4)
+        mover.machine.faults.setRule(nil)
+        try #require(try village.settle())
+        let shown = alice.tree(.library)
+        #expect(shown.values.contains("meanwhile"), "\(shown)")
+        if news == "content" {
+            #expect(shown.values.contains("from bob"), "\(shown)")
+        } else {
+            #expect(shown.keys.contains { alice.sidecar($0, .library)?.fields.caption == "from bob" }, "\(shown)")
+        }
     }
 
     @Test func `of a contributor's photo that was edited twice at once nothing is lost on the way to another share`()
