@@ -48,12 +48,16 @@ extension Engine {
         }
     }
 
-    /// Whether nothing stands where a photo or folder is known, so that this will be taken for a deletion or a move.
+    /// Whether nothing stands where a photo or folder is known, or a folder in a photo's place or the other way, so that this
+    /// will be taken for a deletion or a move.
     private func isGone(_ row: BaseRow, _ db: Database) throws -> Bool {
         guard let path = try db.basePath(of: row.id, top: [top(row.root)]),
             !settings.ignore.ignores(path, isDirectory: row.kind == .folder)
         else { return false }
-        do { return try files(row.root).entry(at: path) == nil } catch {
+        do {
+            guard let entry = try files(row.root).entry(at: path) else { return true }
+            return entry.kind.isFileOrFolder && entry.kind != row.kind.fileKind
+        } catch {
             // What can't be looked at for good is never taken for deleted.
             return error.isAbsence || error.mayPass
         }

@@ -243,14 +243,15 @@ extension Engine {
         _ id: RecordID, _ state: RecordState, to target: RecordID, parent: RecordID?, name: FileName?, isEdit: Bool,
         writer: inout HistoryWriter
     ) throws -> (id: RecordID, shown: VersionVector) {
-        if try writer.db.record(target) == nil {
+        // One that came before, and was deleted there, is alive again: this one is.
+        if try writer.db.record(target)?.isLive != true {
             var fields = state.fields.compactMapValues { $0.winner?.value }
             fields[.origin] = nil
             if let parent { fields[.parent] = parent.parentValue }
             if let name { fields[.name] = .name(name) }
             try writer.write(
-                target, type: state.type, .set(fields), isDerived: !isEdit,
-                timestamp: isEdit ? nil : after([state.fields[.content]], &writer))
+                target, type: state.type, .set(fields), context: try writer.db.state(of: target)?.vector ?? [:],
+                isDerived: !isEdit, timestamp: isEdit ? nil : after([state.fields[.content]], &writer))
         }
         try writer.write(
             id, type: state.type, .moved(to: target.zone), context: state.vector, isDerived: !isEdit)

@@ -41,6 +41,29 @@ import Testing
         #expect(bob.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
     }
 
+    @Test(arguments: ["folder", "photo"], [false, true])
+    func `so do words that come while something else stands in the photo's place`(what: String, isOwner: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, bob) = (party.alice, party.bob)
+        let (deleter, writer) = isOwner ? (alice, bob) : (bob, alice)
+        let disk = isOwner ? alice.machine.library : bob.machine.shared
+        let folder = isOwner ? "Summer/" : "alice/Summer/"
+        let place = isOwner ? bob.path("alice/Summer/a.jpg", .shared) : alice.path("Summer/a.jpg")
+        try disk.delete(folder + "a.jpg")
+        if what == "folder" {
+            try disk.write(folder + "a.jpg/inner.jpg", "inner")
+        } else {
+            try disk.move(folder + "deep/b.jpg", to: folder + "a.jpg")
+        }
+        try #require(writer.request(.caption(path: place, text: "not to be lost")).code == 0)
+        try party.rounds(of: writer, 4)
+        _ = try deleter.engine.round(.all)
+        try #require(try party.village.settleDeletions())
+        let shown = alice.tree(.library)
+        #expect(shown.keys.contains { alice.sidecar($0, .library)?.fields.caption == "not to be lost" }, "\(shown)")
+        #expect(shown.values.contains(what == "folder" ? "inner" : "bbb"), "\(shown)")
+    }
+
     @Test func `a photo that comes back to its place with words that it got meanwhile can be deleted`() throws {
         let party = try Party(bob: "readWrite")
         let (alice, bob) = (party.alice, party.bob)

@@ -74,11 +74,11 @@ import Testing
         #expect(bob.tree(.shared)["alice/Summer/a.jpg"] == nil)
     }
 
-    enum Meeting: CaseIterable { case stopped, movedThere, movedBack, theirsDeleted, itselfDeleted }
+    enum Meeting: CaseIterable { case stopped, movedThere, movedThereAgain, movedBack, theirsDeleted, itselfDeleted }
 
     @Test(
         arguments: ["Private/a.jpg", "Other/a.jpg"],
-        [nil, .stopped, .movedThere, .movedBack, .theirsDeleted, .itselfDeleted] as [Meeting?])
+        [nil, .stopped, .movedThere, .movedThereAgain, .movedBack, .theirsDeleted, .itselfDeleted] as [Meeting?])
     func
         `what a participant writes of a photo that they saw leave is not forwarded, and replaces nothing when both meet`(
             place: String, meeting: Meeting?
@@ -112,6 +112,21 @@ import Testing
         let disk = alice.machine.library
         switch meeting {
         case .stopped: try #require(alice.request(.stop(share: "Summer")).code == 0)
+        case .movedThereAgain:
+            // Alice has deleted there what came before.
+            let there = String(place.dropLast(5)) + "theirs.jpg"
+            try disk.move("Summer/a.jpg", to: there)
+            try #require(try village.settle())
+            try disk.delete(there)
+            try #require(try village.settleDeletions())
+            let now = try #require(
+                try bob.store.read { db in try db.state(of: RecordID(zone: party.zone, name: record)) })
+            try forger.send([forger.change(record, .photo, .set([.content: .asset(asset)]), context: now.vector)])
+            try village.meet()
+            try #require(try village.settle())
+            #expect(alice.tree(.library)["Summer/a.jpg"] == "put under", "\(alice.tree(.library))")
+            #expect(alice.tree(.library)[there] == nil)
+            try disk.move("Summer/a.jpg", to: there)
         case .movedThere: try disk.move("Summer/a.jpg", to: String(place.dropLast(5)) + "theirs.jpg")
         case .movedBack: try disk.move(place, to: "Summer/mine.jpg")
         case .theirsDeleted: try disk.delete("Summer/a.jpg")
@@ -124,6 +139,11 @@ import Testing
         if meeting != .movedBack, meeting != .itselfDeleted {
             #expect(alice.tree(.library)[place] == "from bob", "\(alice.tree(.library))")
         }
+        // What her folder shows is alive for all her devices.
+        var all = village
+        let second = try all.addDevice(of: alice, name: "alice2")
+        try #require(try all.settle())
+        #expect(treeDifference(second.files(.library), alice.files(.library)) == [])
     }
 
     @Test(arguments: [0, 7_200_000] as [Int64])
