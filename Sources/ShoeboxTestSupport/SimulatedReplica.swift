@@ -45,7 +45,7 @@ public protocol SimulatedReplica: AnyObject {
     var sharing: SimulationSharing { get }
     /// The hash by which a history names a content.
     func hash(of content: [UInt8]) -> [UInt8]
-    /// The hashes of the contents that its history names in each share.
+    /// The hashes of the contents and captions that its history names in each share.
     ///
     /// - Parameter isPublished: only what was published.
     func told(isPublished: Bool) -> [String: Set<[UInt8]>]

@@ -36,7 +36,7 @@ public struct SimulationSharing: Sendable {
 
 /// Who was ever to be told of what: a content may be told in a share if it lay there, by somebody's doing, at some time between
 /// two acts. What was overwritten before its photo went into a share, or is written after it left one, is not for its people,
-/// though it were never shown in a folder.
+/// though it were never shown in a folder. A caption may be told in a share if it was ever shown there beside its photo.
 struct SimulationPrivacy {
     /// A file as a user left it.
     struct Touched: Hashable, Sendable {
@@ -61,6 +61,20 @@ struct SimulationPrivacy {
                 guard let place = RelativePath(path), let inode = entries[place]?.stamp.inode else { continue }
                 result["\(disk.name)/\(path)"] = Touched(
                     machine: machine.name, root: disk.name, inode: inode, bytes: bytes)
+            }
+        }
+        return result
+    }
+
+    /// The captions that a machine shows, by the places of their photos.
+    private static func captions(on machine: SimulatedMachine) -> [String: [UInt8]] {
+        var result: [String: [UInt8]] = [:]
+        for disk in [machine.library, machine.shared] {
+            for (path, bytes) in disk.tree(without: ".shoebox") where path.hasSuffix(".json") {
+                // A broken one says nothing.
+                guard case .string(let text)? = (try? JSONText.parse(bytes))?.object?["caption"] else { continue }
+                let suffix = path.hasSuffix(".shoebox.json") ? ".shoebox.json" : ".json"
+                result["\(disk.name)/\(path.dropLast(suffix.count))"] = Array(text.utf8)
             }
         }
         return result
@@ -92,6 +106,12 @@ struct SimulationPrivacy {
         }
         var now = sharing
         now.places.merge(moved) { $1 }
+        for (path, caption) in Self.captions(on: machine) {
+            homes[caption, default: []].formUnion(Self.shares(of: path, now))
+            for record in Self.lineage(of: path, sharing) {
+                homes[caption, default: []].formUnion(unknownHolders(of: record, machine, sharing))
+            }
+        }
         for (path, file) in Self.files(on: machine) {
             let shares = Self.shares(of: path, now)
             if isCommand, !shares.isEmpty {
@@ -162,7 +182,7 @@ struct SimulationPrivacy {
     /// What was told in shares that never lay there.
     ///
     /// - Parameters:
-    ///   - told: the hashes of the contents that the changes of each share name.
+    ///   - told: the hashes of the contents and captions that the changes of each share name.
     ///   - hash: makes such a hash.
     func leaks(
         _ told: [String: Set<[UInt8]>], _ ledger: SimulationLedger, hash: ([UInt8]) -> [UInt8]
@@ -170,7 +190,7 @@ struct SimulationPrivacy {
         guard !told.isEmpty else { return [] }
         let ended = known.values.reduce(into: Set<String>()) { $0.formUnion($1.ended) }
         var entries: [[UInt8]: SimulationLedger.Entry] = [:]
-        for entry in ledger.entries where entry.kind == .content {
+        for entry in ledger.entries where entry.kind != .tag {
             entries[hash(entry.bytes)] = entry
         }
         var lines: Set<String> = []

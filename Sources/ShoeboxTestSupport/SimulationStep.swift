@@ -114,7 +114,7 @@ public enum SimulationStep: Hashable, Sendable {
         /// Before a change of the engine, most often the photo that it is about to rename.
         case swapNamesakes(file: Int, with: Int, isAtOnce: Bool)
         /// Moves a photo, with its sidecar if it has one, to another folder, and saves something else in it just before that or
-        /// just after.
+        /// just after; half of the time, a caption in its sidecar, too.
         case overwriteMoved(file: Int, folder: Int, SimulatedDisk.Saving, isBefore: Bool, bytes: Int)
         /// Puts another folder in the place of one, and at once moves a photo.
         case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)

@@ -115,13 +115,20 @@ extension SimulationUsers {
             guard let source = places.file(file), let name = source.last,
                 let target = places.folder(folder)?.appending(name), target != source, !isBeingWritten(source, disk)
             else { return }
-            if isBefore { try write(source, bytes, saving, machine, disk, step) }
+            let saysMore = bytes.isMultiple(of: 2)
+            if isBefore {
+                try write(source, bytes, saving, machine, disk, step)
+                if saysMore { try editSidecar(of: source, .caption, machine, disk, step) }
+            }
             let sidecar = Names.sidecar(of: source, on: disk)
             try disk.move(source, to: target, mode: .failIfExists)
             if let sidecar, let last = sidecar.last {
                 try disk.move(sidecar, to: target.parent.appending(last), mode: .failIfExists)
             }
-            if !isBefore { try write(target, bytes, saving, machine, disk, step) }
+            if !isBefore {
+                try write(target, bytes, saving, machine, disk, step)
+                if saysMore { try editSidecar(of: target, .caption, machine, disk, step) }
+            }
         case .replaceFolder(let folder, let deed, let with, let name, let pick):
             try replaceFolder(folder, deed, with: with, name: name, pick: pick, disk, root)
         case .shareFolder(let share, let deed, let name): try handle(deed, ofShareFolder: share, name, machine)
@@ -233,5 +240,6 @@ extension SimulationUsers {
         }
         try disk.write(path, bytes: JSONText.encode(.object(JSONObject(members))))
         note(kind, Array(word.utf8), machine.name, disk, path, step)
+        if kind == .caption { noteCaption(word, of: photo, on: disk, machine.name) }
     }
 }

@@ -34,6 +34,12 @@ final class SimulationUsers: Sendable {
         }
     }
 
+    /// Notes where the photo was of which a user wrote a caption.
+    func noteCaption(_ word: String, of photo: RelativePath, on disk: SimulatedDisk, _ machine: String) {
+        let touched = SimulationPrivacy.Touched(machine: machine, root: disk.name, inode: 0, bytes: Array(word.utf8))
+        state.withLock { $0.fresh.append(("\(disk.name)/\(photo)", touched)) }
+    }
+
     /// The files that were not looked at since users left them on a machine, with where they were left.
     func takeFresh(on machine: SimulatedMachine) -> [(path: String, file: SimulationPrivacy.Touched)] {
         state.withLock { state in
@@ -160,6 +166,7 @@ final class SimulationUsers: Sendable {
         let now = machine.clock.trueTime.milliseconds
         let disk = root == .library ? machine.library : machine.shared
         let photo = try? disk.read(path)
+        if kind == .caption { noteCaption(word, of: path, on: disk, machine.name) }
         state.withLock {
             $0.ledger.addCommand(
                 kind, Array(word.utf8), of: photo, machine: machine.name, root: disk.name, path: path, step: step,

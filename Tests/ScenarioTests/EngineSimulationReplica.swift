@@ -480,8 +480,12 @@ extension EngineReplica {
         var result: [String: Set<[UInt8]>] = [:]
         for stored in (try? replica.store.read { db in try db.history(after: 0, limit: .max) }) ?? []
         where engine.isShare(stored.zone) && !(isPublished && stored.standing == .pending) {
-            for case .asset(let asset) in Self.values(stored.change) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            for case .asset(let asset) in fields.values {
                 result[stored.zone.description, default: []].insert(asset.contentHash.bytes)
+            }
+            if case .text(let caption)? = fields[.caption] {
+                result[stored.zone.description, default: []].insert(hash(of: Array(caption.utf8)))
             }
         }
         return result

@@ -57,7 +57,12 @@ private final class UnionReplica: SimulatedReplica {
     }
     func told(isPublished: Bool) -> [String: Set<[UInt8]>] {
         let shared = machine.library.tree().filter { $0.key.hasPrefix("Lake/") }.values
-        return ["lake": defect == .tellsAll ? known : Set(shared)]
+        let told = defect == .tellsAll ? known : Set(shared)
+        let captions = told.compactMap { bytes -> [UInt8]? in
+            guard case .string(let text)? = (try? JSONText.parse(bytes))?.object?["caption"] else { return nil }
+            return Array(text.utf8)
+        }
+        return ["lake": told.union(captions)]
     }
 
     func crash() { known = [] }
@@ -158,15 +163,18 @@ private final class UnionReplica: SimulatedReplica {
         func user(_ act: SimulationStep.Act) { simulation.run([.user(machine: 0, root: .library, act)]) }
         user(.makeFolder(in: 0, name: 0))
         user(.write(folder: 0, name: 1, bytes: 4))
+        user(.caption(file: 0))
         simulation.run([.sync(machine: 0)])
-        user(.overwrite(file: 0, .replacing, bytes: 9))
-        user(.move(file: 0, folder: 1))
+        user(.caption(file: 0))
+        user(.overwriteMoved(file: 0, folder: 1, .replacing, isBefore: true, bytes: 9))
         simulation.run([.sync(machine: 0)])
-        #expect(simulation.machine(0).library.tree().keys.sorted() == ["Lake/IMG_1.jpg"])
+        #expect(simulation.machine(0).library.tree().keys.sorted() == ["Lake/IMG_1.jpg", "Lake/IMG_1.jpg.json"])
         simulation.check()
         let told = simulation.failures.filter { $0.hasPrefix("told in share lake") }
-        #expect(told.count == (defect == .tellsAll ? 1 : 0), "\(simulation.failures)")
-        #expect(told.allSatisfy { $0.contains("written by ann in step 1 ") }, "\(told)")
+        #expect(told.count == (defect == .tellsAll ? 2 : 0), "\(simulation.failures)")
+        for (kind, step) in [("content", 1), ("caption", 2)] where defect == .tellsAll {
+            #expect(told.contains { $0.contains(": \(kind) ") && $0.contains("in step \(step) ") }, "\(told)")
+        }
     }
 
     @Test func `an open file counts when it is closed`() throws {
