@@ -151,7 +151,7 @@ extension RootScan {
     ) throws {
         let byInode = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
         for row in byInode where row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) {
-            try addOrigin(row, to: &batch, outcome: &outcome)
+            try addOrigin(row, of: entry.stamp, to: &batch, outcome: &outcome)
         }
     }
 

@@ -41,9 +41,10 @@ extension RootScan {
                         continue
                     case .isNone: continue
                     }
-                    guard let changed = try addOrigin(row, to: &batch, outcome: &outcome), changed != path else {
-                        continue
-                    }
+                    guard
+                        let changed = try addOrigin(
+                            row, of: batch.local[path]?.stamp, to: &batch, outcome: &outcome), changed != path
+                    else { continue }
                     if batch.known[path] != nil {
                         sources[path, default: []].insert(changed)
                         try readOrigin(row, at: changed, to: &batch, outcome: &outcome)
@@ -144,11 +145,11 @@ extension RootScan {
         engine.later[.init(root: root, path: path.parent)] = due
     }
 
-    /// Adds a base entry that something may come from, with the proof that it is gone, or still there. Returns its path
-    /// where another file stands there than did.
+    /// Adds a base entry that something of this stamp may come from, with the proof that it is gone, or still there. Returns its
+    /// path where another file stands there than did.
     @discardableResult
     mutating func addOrigin(
-        _ row: BaseRow, to batch: inout ScanBatch, outcome: inout ScanOutcome
+        _ row: BaseRow, of stamp: FileStamp?, to batch: inout ScanBatch, outcome: inout ScanOutcome
     ) throws -> RelativePath? {
         guard !row.isParked,
             let parentPath = try engine.store.read({ [movedTo] db in
@@ -167,8 +168,9 @@ extension RootScan {
             guard error.isAbsence else { return row.kind == .file ? path : nil }
             entry = nil
         }
-        // Where a link stands, or something else that is no file or folder, nothing is known to be gone.
-        if entry?.kind.isFileOrFolder == false || (entry == nil && files.isBehindLink(path)) { return nil }
+        // Where a link stands, or something else that is no file or folder, nothing is known to be gone, unless it is found.
+        let isFound = row.stamp.birthNanoseconds != 0 && stamp?.isSameFile(as: row.stamp) == true
+        if !isFound, entry?.kind.isFileOrFolder == false || (entry == nil && files.isBehindLink(path)) { return nil }
         if let entry, entry.kind == row.kind.fileKind {
             // Still there and the same: it can be copied from, and is not moved. A file that has changed speaks for itself; a
             // directory in the place of another one does not keep that from being found.

@@ -301,6 +301,23 @@ import Testing
         #expect(party.alice.tree(.library)["Private/copy.jpg"] != nil)
     }
 
+    @Test(arguments: ["Summer/a.jpg", "Summer/deep"], ["Private/moved", "Summer/moved"])
+    func `what is moved, and a link put in its place, is moved`(path: String, target: String) throws {
+        let party = try Party(bob: "readOnly")
+        let (alice, library) = (party.alice, party.alice.machine.library)
+        let photo = path == "Summer/deep" ? "/b.jpg" : ""
+        #expect(alice.request(.caption(path: alice.path(path + photo), text: "moved")).code == 0)
+        try #require(try party.village.settle())
+        try library.move(path, to: target)
+        try library.link(path, to: "../" + target)
+        try party.village.pass(30)
+        #expect(alice.tree(.library).keys.contains(target + photo), "\(alice.tree(.library))")
+        #expect(alice.sidecar(target + photo, .library)?.fields.caption == "moved")
+        let shown = party.carol.tree(.shared)
+        #expect(shown["alice/" + path + photo] == nil, "\(shown)")
+        #expect((shown["alice/" + target + photo] != nil) == target.hasPrefix("Summer"), "\(shown)")
+    }
+
     @Test(arguments: ["Summer/a.jpg", "Summer/deep"])
     func `a folder in which links stand for photos is shared, and they are not deleted by that`(path: String) throws {
         let (village, alice, second) = try Village.twoDevices(["Summer/a.jpg": "aaa", "Summer/deep/b.jpg": "bbb"])
