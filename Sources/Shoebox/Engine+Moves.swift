@@ -55,6 +55,7 @@ extension Engine {
     ) throws -> RecordID {
         let db = writer.db
         let children = row.kind == .folder ? try db.baseChildren(of: row.id, root: row.root) : []
+        let twins = try row.twins.filter { try isOneStill($0, with: row, db) }
         let (id, shown) =
             try isShell(row, of: parent.zone, db)
             ? makeFolder(in: parent, name: name ?? row.name, writer: &writer)
@@ -66,18 +67,19 @@ extension Engine {
         // Records that the file stands for as well would show in the old place again.
         var twinVectors: [RecordID: VersionVector] = [:]
         for twin in row.twins where twin.zone == row.id.zone && twin != row.id {
-            let (id, shown) = try moveRecord(
-                twin, to: parent.zone, parent: parent, name: name, shown: try self.shown(of: twin, row, db),
-                isEdit: isEdit,
-                writer: &writer)
-            twinVectors[id] = shown
+            let there = try moveRecord(
+                twin, to: parent.zone, parent: parent, name: name, shown: try db.state(of: twin)?.vector ?? [:],
+                isEdit: isEdit, writer: &writer)
+            twinVectors[there.id] = there.shown
             try removePlacement(placements.records[twin], writer: &writer)
         }
         if id != row.id, let other = try db.base(id) { try lookAgain(at: other, db) }
         var moved = row
         try db.removeBase(row.id)
         moved.id = id
-        moved.twins = row.twins.map { $0.zone == row.id.zone ? RecordID(zone: parent.zone, name: $0.name) : $0 }
+        // One that others changed or moved meanwhile is no twin any more.
+        moved.twins = twins
+        moved.renameTwins { $0.zone == row.id.zone ? RecordID(zone: parent.zone, name: $0.name) : $0 }
         moved.twinVectors.merge(twinVectors) { _, there in there }
         moved.parent = place ?? parent
         moved.name = name ?? row.name
@@ -187,10 +189,13 @@ extension Engine {
         if isMine, !existing.isEmpty, try isOthersAgain(id, db) || isOthersAgain(target, db),
             let content = state.content
         {
+            var apart = target
+            // One that came before, and went on from there, is another one.
+            repeat {
+                apart.name = Derivation.conflictCopy(of: apart.name, contentHash: content.contentHash)
+            } while try db.state(of: apart)?.movedTo != nil
             return try moveApart(
-                id, state,
-                to: RecordID(zone: zone, name: Derivation.conflictCopy(of: id.name, contentHash: content.contentHash)),
-                parent: parent, name: name, isEdit: isEdit, writer: &writer)
+                id, state, to: apart, parent: parent, name: name, isEdit: isEdit, writer: &writer)
         }
         let before = RecordState(changes + existing) ?? state
         var fields: [FieldKey: Value] = [:]

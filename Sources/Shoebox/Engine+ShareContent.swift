@@ -339,7 +339,7 @@ extension Engine {
                     homes[base.parent]
                     ?? (base.parent.isZoneRoot ? homeFolder : RecordID(zone: folder, name: base.parent.name))
             }
-            base.twins = base.twins.map { RecordID(zone: base.id.zone, name: $0.name) }
+            base.renameTwins { [zone = base.id.zone] in RecordID(zone: zone, name: $0.name) }
             try db.setBase(base)
             for guest in guests { try keep(guest, in: base.id, db) }
         }

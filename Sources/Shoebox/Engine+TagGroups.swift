@@ -192,12 +192,17 @@ extension Engine {
         return shown.union([replica: known[replica]])
     }
 
-    /// Whether a twin has the bytes and the place that the folder shows: nobody changed or moved it meanwhile.
+    /// Whether a twin has the bytes that the folder shows, and the place that the photo has that stands for it: nobody changed
+    /// or moved it alone meanwhile.
     func isOneStill(_ twin: RecordID, with row: BaseRow, _ db: Database) throws -> Bool {
-        guard let state = try db.state(of: twin) else { return false }
+        guard let state = try db.state(of: twin),
+            state.fields[.content]?.values.allSatisfy({ $0.value.asset?.contentHash == row.contentHash }) != false
+        else { return false }
         let shown = try shown(of: twin, row, db)
-        return [FieldKey.content, .parent, .name].allSatisfy { key in
-            state.fields[key]?.values.allSatisfy { shown.contains($0.dot) } != false
+        let photo = try db.state(of: row.id)
+        return [FieldKey.parent, .name].allSatisfy { key in
+            let isKnown = state.fields[key]?.values.allSatisfy { shown.contains($0.dot) } != false
+            return isKnown || state[key] == photo?[key]
         }
     }
 

@@ -118,13 +118,18 @@ private struct Verifier {
         let inbox = Inbox(of: engine.account, mount: engine.world.mount, accounts: engine.directory)
         let remedy =
             "Nothing of it counts. If you wait for an invitation, or for an answer, ask for it again; the file can be removed."
+        // What was read before is what it was, whatever became of the device that wrote it.
+        let understood = try engine.store.read { db in try db.understoodLetters() }
         var damaged = 0
         do {
             for (hash, name) in try inbox.list().sorted(by: { $0.value < $1.value }) {
                 do { _ = try inbox.read(hash, name: name, identity: engine.identity) } catch {
                     let error = try Engine.faultOnly(error)
                     // A sender whose statements are not there yet is nobody's fault.
-                    guard error.code != .notYet else { continue }
+                    guard error.code != .notYet, try !understood.contains(hash) || !inbox.isWhole(hash, name: name)
+                    else {
+                        continue
+                    }
                     damaged += 1
                     // Anybody with the cloud folder can fill it with what is none.
                     if damaged <= 5 { note("letter", error.path, error.message, remedy) }

@@ -110,9 +110,11 @@ extension LocalTaker {
         let fields = fields.filter { state?[$0.key] != $0.value }
         guard !fields.isEmpty else { return try db.markDirty(id) }
         let type = try db.record(id)?.type ?? .file
+        let shown = row
+        let twins = try row.twins.filter { try engine.isOneStill($0, with: shown, db) }
         let change = try writer.write(id, type: type, .set(fields), context: row.vector)
         row.vector.insert(change.dot)
-        for twin in row.twins where try may(.editRecord, twin) {
+        for twin in twins where try may(.editRecord, twin) {
             if let other = try db.record(twin) {
                 try writer.write(
                     twin, type: other.type, .set(fields), context: try db.state(of: twin)?.vector ?? [:])

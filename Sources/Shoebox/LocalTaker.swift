@@ -85,7 +85,10 @@ struct LocalTaker {
                 guard try destination(of: id) != nil else { return true }
                 // In a folder that was put back, the bytes that were there then are no edit.
                 if engine.isShare(id.zone), try !engine.isPutBack(root, db) {
-                    for record in try [id] + (db.base(id)?.twins ?? []) {
+                    let twins = try db.base(id).map { row in
+                        try row.twins.filter { try engine.isOneStill($0, with: row, db) }
+                    }
+                    for record in [id] + (twins ?? []) {
                         writer.rewritten[record, default: RewrittenDetails()].fields.formUnion([.content, .modified])
                     }
                     late.append(change)
@@ -127,7 +130,7 @@ struct LocalTaker {
         var row = known
         row.id = id
         row.parent = present(row.parent)
-        row.twins = row.twins.map { $0.zone == old.zone ? RecordID(zone: id.zone, name: $0.name) : $0 }
+        row.renameTwins { $0.zone == old.zone ? RecordID(zone: id.zone, name: $0.name) : $0 }
         if let last = try db.state(of: id)?.vector[engine.replica] { row.vector.formUnion([engine.replica: last]) }
         return row
     }

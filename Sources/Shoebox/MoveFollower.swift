@@ -97,7 +97,14 @@ struct MoveFollower {
             }
             let passed = try passedOn(old, from: zone, by: known.filter { $0 != zone && $0 != home }, id.name)
             let late = late[zone] ?? []
-            let left = old.filter { !passed.contains($0.identity) && !late.contains($0.identity) }
+            // What it became, and was called, after it had left is not for those whom it left, though it was deleted there, and
+            // somebody's edit from before keeps it alive here.
+            let isAfterLeaving =
+                !state.isLive && states[home]?.openMoves.contains { $0.destination == zone } == true
+            let left = old.filter { change in
+                guard !passed.contains(change.identity), !late.contains(change.identity) else { return false }
+                return !isAfterLeaving || change.action == .delete
+            }
             if try forward(left, to: RecordID(zone: home, name: id.name)) { isDone = true }
             if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
                 // What is not forwarded is not covered, and stays.

@@ -165,6 +165,14 @@ public struct Inbox: Sendable {
         try access.publish(path, bytes)
     }
 
+    /// Whether the bytes of a letter are those of its name; true if it is not seen.
+    public func isWhole(_ hash: Digest32, name: String) throws(CloudError) -> Bool {
+        guard let path = directory.appending(name),
+            let bytes = try access.readKnown(path, maxBytes: Self.fileBytesMax)
+        else { return true }
+        return sha256(bytes) == hash
+    }
+
     /// Reads a letter.
     ///
     /// - Throws: `.notYet` if it, or its sender, is not seen yet; `.damaged` if it is no letter to this account.

@@ -54,6 +54,12 @@ public struct BaseRow: Hashable, Sendable {
         self.isParked = isParked
     }
 
+    /// Gives the twins other records, as when they are in another zone by now.
+    public mutating func renameTwins(_ renamed: (RecordID) -> RecordID) {
+        twins = twins.map(renamed)
+        twinVectors = Dictionary(twinVectors.map { (renamed($0.key), $0.value) }) { first, _ in first }
+    }
+
     /// The columns that a row is made from, in this order: by position they are found several times faster.
     static let columns = """
         root, zone, record, parentZone, parent, name, kind, size, modified, inode, birth, mode, hash, vector, twins, parked,

@@ -296,6 +296,7 @@ extension Database {
         for row in try Row.fetchAll(cachedStatement(sql: "SELECT \(BaseRow.columns) FROM base")).map(BaseRow.init) {
             var row = row
             row.vector = renumbered(row.vector, of: row.id)
+            for (twin, shown) in row.twinVectors { row.twinVectors[twin] = renumbered(shown, of: twin) }
             try setBase(row)
         }
         for zone in try zones() {

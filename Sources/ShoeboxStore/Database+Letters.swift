@@ -86,6 +86,14 @@ extension Database {
         return result
     }
 
+    /// The hashes of the letters that were read and said something.
+    public func understoodLetters() throws -> Set<Digest32> {
+        let rows = try Row.fetchAll(
+            cachedStatement(sql: "SELECT hash FROM letter WHERE state <> ?"),
+            arguments: [LetterRow.State.void.rawValue])
+        return Set(rows.compactMap { $0.digest("hash") })
+    }
+
     /// The letters of a kind in a state, oldest first.
     public func letters(_ kind: String, _ state: LetterRow.State? = nil) throws -> [LetterRow] {
         try Row.fetchAll(

@@ -132,6 +132,52 @@ import Testing
         #expect(bob.tree(.shared)["alice/Summer/t.jpg"] == nil)
     }
 
+    @Test(arguments: ["caption", "content", nil], [false, true])
+    func `two equal photos that are saved and taken out of a share in one look tell it nothing, and nothing is lost`(
+        news: String?, bobIsFirst: Bool
+    ) throws {
+        let party = try twins(bobIsFirst: bobIsFirst)
+        let (alice, bob) = (party.alice, party.bob)
+        if news == "caption" {
+            try #require(
+                bob.request(.caption(path: bob.path("alice/Summer/t.jpg", .shared), text: "not to be lost")).code == 0)
+        } else if news == "content" {
+            try bob.machine.shared.write("alice/Summer/t.jpg", "Bob's", saving: .replacing)
+        }
+        try party.rounds(of: bob, 4, reachesContainer: false)
+        try party.rounds(of: bob, 1)
+        let disk = alice.machine.library
+        try disk.move("Summer/t.jpg", to: "Private/secret.jpg")
+        try disk.write("Private/secret.jpg", "a secret, later", saving: .inPlace)
+        // What is news of Bob's comes before the file is judged.
+        try party.rounds(of: alice, 6)
+        try #require(try party.village.settleDeletions())
+        let shown = alice.tree(.library)
+        #expect(shown["Private/secret.jpg"] == "a secret, later", "\(shown)")
+        if news == "content" { #expect(shown.values.contains("Bob's"), "\(shown)") }
+        if news == "caption" {
+            #expect(shown.keys.contains { alice.sidecar($0, .library)?.fields.caption == "not to be lost" }, "\(shown)")
+        }
+        for stored in try bob.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(fields[.name]?.fileName != FileName("secret.jpg") && fields[.content]?.asset?.size != 15)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `two equal photos that somebody renames as one stay one while somebody else saves another content`(
+        bobIsFirst: Bool
+    ) throws {
+        let party = try twins(bobIsFirst: bobIsFirst)
+        let (alice, bob) = (party.alice, party.bob)
+        try #require(try party.village.settle())
+        try bob.machine.shared.move("alice/Summer/t.jpg", to: "alice/Summer/u.jpg")
+        try party.rounds(of: bob, 4)
+        try alice.machine.library.write("Summer/t.jpg", "Alice's", saving: .replacing)
+        try #require(try party.village.settleDeletions())
+        party.expectShown(["u.jpg": "Alice's"].merging(Party.content) { $1 })
+    }
+
     /// Alice and Bob dropped the same photo at the same place: her device knows of both, his of his.
     private func twins(bobIsFirst: Bool) throws -> Party {
         let party = try Party(bob: "readWrite")

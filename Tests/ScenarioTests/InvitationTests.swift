@@ -140,6 +140,21 @@ struct InvitationTests {
         #expect(try circle.alice.engine.verify().faults.isEmpty)
     }
 
+    @Test func `a letter that was read is whole for verify though the device that wrote it has been retired since`()
+        throws
+    {
+        var circle = try Circle()
+        let second = try circle.village.addDevice(of: circle.alice, name: "alice2")
+        try circle.meet()
+        _ = try circle.must(circle.alice, .invite(share: "Summer", accounts: ["bob"], permission: "readOnly"))
+        try circle.meet()
+        _ = try circle.must(circle.bob, .acceptInvitations(names: ["Summer"]))
+        try circle.meet()
+        _ = try circle.must(second, .deviceRetire(name: "alice"))
+        try circle.meet()
+        #expect(try circle.bob.engine.verify().faults.filter { $0.code == "letter" }.isEmpty)
+    }
+
     @Test func `letters that strangers plant, copy or forge are passed over, and real ones still arrive`() throws {
         let circle = try Circle()
         _ = try circle.must(circle.alice, .invite(share: "Summer", accounts: ["bob"], permission: "readOnly"))

@@ -271,6 +271,41 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func
+        `what a photo was named, and became, after it had left a share is not told there when its past comes back to life`(
+            isToShare: Bool
+        ) throws
+    {
+        let (party, _) = try twoShares()
+        let (alice, bob, village) = (party.alice, party.bob, party.village)
+        let disk = alice.machine.library
+        let place = isToShare ? "Other/secret.jpg" : "Private/secret.jpg"
+        try disk.move("Summer/a.jpg", to: place)
+        try party.rounds(of: alice, 4)
+        try disk.write(place, "a secret, later", saving: .replacing)
+        try party.rounds(of: alice, 4)
+        #expect(alice.request(.caption(path: alice.path(place), text: "secret words")).code == 0)
+        try party.rounds(of: alice, 4)
+        try disk.delete(place)
+        for _ in 0..<60 {
+            _ = try alice.round()
+            village.world.clock.advance(milliseconds: 1_000)
+        }
+        // Bob has seen nothing of all that.
+        try bob.machine.shared.write("alice/Summer/a.jpg", "from bob", saving: .replacing)
+        try party.rounds(of: bob, 4, reachesContainer: false)
+        try #require(try village.settle())
+        #expect(alice.tree(.library).values.contains("from bob"), "\(alice.tree(.library))")
+        for stored in try bob.store.read({ db in try db.history(after: 0, limit: .max) })
+        where stored.zone == party.zone {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(fields[.name]?.fileName != FileName("secret.jpg"), "\(stored.change)")
+            #expect(fields[.content]?.asset?.size != 15, "\(stored.change)")
+            if case .text(let text)? = fields[.caption] { #expect(text != "secret words", "\(stored.change)") }
+        }
+    }
+
     @Test func `of a contributor's photo that was edited twice at once nothing is lost on the way to another share`()
         throws
     {
