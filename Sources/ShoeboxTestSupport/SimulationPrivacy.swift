@@ -49,6 +49,8 @@ struct SimulationPrivacy {
     /// The shares that each entry of the ledger may be told in, by its bytes.
     private var homes: [[UInt8]: Set<String>] = [:]
     private var known: [String: SimulationSharing] = [:]
+    /// Captions that were ever shown: one that was given by a command, and written over before that, went with its photo.
+    private var shown: Set<[UInt8]> = []
     /// Contents that commands brought back, in which share.
     private var broughtBack: [String: Set<[UInt8]>] = [:]
 
@@ -66,15 +68,24 @@ struct SimulationPrivacy {
         return result
     }
 
+    /// The caption in a sidecar, also in one that somebody broke.
+    private static func caption(in text: String) -> Substring? {
+        guard let key = text.firstRange(of: "\"caption\":"),
+            let start = text[key.upperBound...].firstIndex(of: "\"")
+        else { return nil }
+        return text[text.index(after: start)...].prefix { $0 != "\"" }
+    }
+
     /// The captions that a machine shows, by the places of their photos.
-    private static func captions(on machine: SimulatedMachine) -> [String: [UInt8]] {
+    static func captions(on machine: SimulatedMachine) -> [String: [UInt8]] {
         var result: [String: [UInt8]] = [:]
         for disk in [machine.library, machine.shared] {
             for (path, bytes) in disk.tree(without: ".shoebox") where path.hasSuffix(".json") {
-                // A broken one says nothing.
-                guard case .string(let text)? = (try? JSONText.parse(bytes))?.object?["caption"] else { continue }
+                guard let text = String(validating: bytes, as: UTF8.self), let caption = caption(in: text) else {
+                    continue
+                }
                 let suffix = path.hasSuffix(".shoebox.json") ? ".shoebox.json" : ".json"
-                result["\(disk.name)/\(path.dropLast(suffix.count))"] = Array(text.utf8)
+                result["\(disk.name)/\(path.dropLast(suffix.count))"] = Array(caption.utf8)
             }
         }
         return result
@@ -107,6 +118,7 @@ struct SimulationPrivacy {
         var now = sharing
         now.places.merge(moved) { $1 }
         for (path, caption) in Self.captions(on: machine) {
+            shown.insert(caption)
             homes[caption, default: []].formUnion(Self.shares(of: path, now))
             for record in Self.lineage(of: path, sharing) {
                 homes[caption, default: []].formUnion(unknownHolders(of: record, machine, sharing))
@@ -117,8 +129,11 @@ struct SimulationPrivacy {
             if isCommand, !shares.isEmpty {
                 homes[file.bytes, default: []].formUnion(shares.subtracting(Self.shares(of: path, before)))
             }
-            // A device may put a copy for its user alone into a folder that the user has just shared on another one.
-            guard touched.contains(file) || Self.folders.contains(where: path.hasPrefix) else { continue }
+            // A device may put a copy for its user alone, or one of what lost in a conflict, into a folder that the user has just
+            // shared on another one.
+            let isCopy = Self.folders.contains(where: path.hasPrefix)
+            let isPrivateConflict = shares.isEmpty && path.contains(" (conflict ")
+            guard touched.contains(file) || isCopy || isPrivateConflict else { continue }
             homes[file.bytes, default: []].formUnion(shares)
             for record in Self.lineage(of: path, sharing) {
                 homes[file.bytes, default: []].formUnion(unknownHolders(of: record, machine, sharing))
@@ -196,7 +211,9 @@ struct SimulationPrivacy {
         var lines: Set<String> = []
         for (share, hashes) in told {
             for content in hashes.subtracting(broughtBack[share, default: []]) {
-                guard let entry = entries[content] else { continue }
+                guard let entry = entries[content], entry.kind == .content || shown.contains(entry.bytes) else {
+                    continue
+                }
                 let homes = homes[entry.bytes] ?? []
                 guard !homes.contains(share), homes.isDisjoint(with: ended) else { continue }
                 lines.insert("told in share \(share.prefix(8)), and never lay there: \(entry)")

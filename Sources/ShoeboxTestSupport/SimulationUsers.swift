@@ -26,11 +26,24 @@ final class SimulationUsers: Sendable {
     /// All files as users left them, those that are gone by now among them.
     var touched: Set<SimulationPrivacy.Touched> { state.withLock { $0.touched } }
 
-    private func noteTouched(on machine: SimulatedMachine, since before: [String: SimulationPrivacy.Touched] = [:]) {
+    private func noteTouched(
+        on machine: SimulatedMachine, since before: [String: SimulationPrivacy.Touched] = [:],
+        _ captions: [String: [UInt8]] = [:]
+    ) {
         let changed = SimulationPrivacy.files(on: machine).filter { before[$0.key] != $0.value }
+        // What is said of a photo goes with it, though its sidecar stays behind for now.
+        let said = changed.flatMap { path, file in
+            before.filter { $0.value.inode == file.inode && $0.value.root == file.root }.compactMap { former in
+                captions[former.key].map { caption in
+                    let words = SimulationPrivacy.Touched(
+                        machine: machine.name, root: file.root, inode: 0, bytes: caption)
+                    return (path, words)
+                }
+            }
+        }
         state.withLock { state in
             state.touched.formUnion(changed.values)
-            state.fresh += changed.map { ($0.key, $0.value) }
+            state.fresh += changed.map { ($0.key, $0.value) } + said
         }
     }
 
@@ -72,7 +85,8 @@ final class SimulationUsers: Sendable {
         let disk = root == .library ? machine.library : machine.shared
         guard disk.isMounted else { return }
         let filesBefore = SimulationPrivacy.files(on: machine)
-        defer { noteTouched(on: machine, since: filesBefore) }
+        let captionsBefore = SimulationPrivacy.captions(on: machine)
+        defer { noteTouched(on: machine, since: filesBefore, captionsBefore) }
         let before = shown(on: machine)
         let placesBefore = places(on: machine)
         var gone: RelativePath?

@@ -484,7 +484,11 @@ extension EngineReplica {
             for case .asset(let asset) in fields.values {
                 result[stored.zone.description, default: []].insert(asset.contentHash.bytes)
             }
-            if case .text(let caption)? = fields[.caption] {
+            // A conflict goes with the photo, with what is hidden by the other caption.
+            let id = RecordID(zone: stored.zone, name: stored.change.record)
+            let state = try? replica.store.read { db in try db.state(of: id) }
+            let isHidden = state?.fields[.caption]?.losers.contains { $0.dot == stored.change.identity } == true
+            if case .text(let caption)? = fields[.caption], !isHidden {
                 result[stored.zone.description, default: []].insert(hash(of: Array(caption.utf8)))
             }
         }
