@@ -49,6 +49,9 @@ struct SimulationPrivacy {
     /// The shares that each entry of the ledger may be told in, by its bytes.
     private var homes: [[UInt8]: Set<String>] = [:]
     private var known: [String: SimulationSharing] = [:]
+    /// The records by which each machine knew at the last look what users left there: where others had taken these by then, what
+    /// was saved is for the people there, though the next round takes it elsewhere.
+    private var lineages: [String: [[UInt8]: Set<String>]] = [:]
     /// Captions that were ever shown: one that was given by a command, and written over before that, went with its photo.
     private var shown: Set<[UInt8]> = []
     /// Contents that commands brought back, in which share.
@@ -105,6 +108,12 @@ struct SimulationPrivacy {
     ) {
         let before = known[machine.name] ?? SimulationSharing()
         known[machine.name] = sharing
+        for (bytes, records) in lineages[machine.name] ?? [:] {
+            for record in records {
+                homes[bytes, default: []].formUnion(unknownHolders(of: record, machine, before))
+            }
+        }
+        lineages[machine.name] = [:]
         for (path, file) in fresh { homes[file.bytes, default: []].formUnion(Self.shares(of: path, before)) }
         let mounts = Dictionary(
             sharing.places.values.compactMap { place in place.inode.map { ($0, place) } }
@@ -136,6 +145,7 @@ struct SimulationPrivacy {
             guard touched.contains(file) || isCopy || isPrivateConflict else { continue }
             homes[file.bytes, default: []].formUnion(shares)
             for record in Self.lineage(of: path, sharing) {
+                lineages[machine.name, default: [:]][file.bytes, default: []].insert(record)
                 homes[file.bytes, default: []].formUnion(unknownHolders(of: record, machine, sharing))
             }
         }

@@ -158,6 +158,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             return equal(&random, first, second)
         }
         if profile.overwriteMovedPercent > 0, random.below(100) < profile.overwriteMovedPercent {
+            if random.below(5) == 0 { return .deleteMoved }
             return .overwriteMoved(
                 file: first, folder: second, random.below(2) == 0 ? .inPlace : .replacing,
                 isBefore: random.below(2) == 0, bytes: bytes)

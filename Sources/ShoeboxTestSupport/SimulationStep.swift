@@ -116,6 +116,8 @@ public enum SimulationStep: Hashable, Sendable {
         /// Moves a photo, with its sidecar if it has one, to another folder, and saves something else in it just before that or
         /// just after; half of the time, a caption in its sidecar, too.
         case overwriteMoved(file: Int, folder: Int, SimulatedDisk.Saving, isBefore: Bool, bytes: Int)
+        /// Deletes the photo that its user moved last by that, if it is where they left it.
+        case deleteMoved
         /// Puts another folder in the place of one, and at once moves a photo.
         case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)
     }
@@ -352,7 +354,7 @@ extension SimulationStep.Act {
     /// Whether something is deleted for good by it, and not only written over or moved.
     var isDeletion: Bool {
         switch self {
-        case .delete, .deleteMany, .inMoved(_, _, _, .delete, _): true
+        case .delete, .deleteMany, .deleteMoved, .inMoved(_, _, _, .delete, _): true
         default: isDeletionOfFolder
         }
     }

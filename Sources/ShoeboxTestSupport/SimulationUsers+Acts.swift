@@ -111,6 +111,11 @@ extension SimulationUsers {
             try carryOut(inside, pick, in: target, machine, disk, root, step)
         case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder, .copyTo, .moveTwins, .swapNamesakes:
             try travel(act, machine, root)
+        case .deleteMoved:
+            guard let last = state.withLock({ $0.lastMoved[machine.name] }), last.root == disk.name,
+                try disk.stamp(last.path.description) != nil, !isBeingWritten(last.path, disk)
+            else { return }
+            try disk.delete(last.path)
         case .overwriteMoved(let file, let folder, let saving, let isBefore, let bytes):
             guard let source = places.file(file), let name = source.last,
                 let target = places.folder(folder)?.appending(name), target != source, !isBeingWritten(source, disk)
@@ -122,6 +127,7 @@ extension SimulationUsers {
             }
             let sidecar = Names.sidecar(of: source, on: disk)
             try disk.move(source, to: target, mode: .failIfExists)
+            state.withLock { $0.lastMoved[machine.name] = (disk.name, target) }
             if let sidecar, let last = sidecar.last {
                 try disk.move(sidecar, to: target.parent.appending(last), mode: .failIfExists)
             }

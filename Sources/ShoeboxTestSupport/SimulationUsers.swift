@@ -14,6 +14,8 @@ final class SimulationUsers: Sendable {
         var touched: Set<SimulationPrivacy.Touched> = []
         /// Those of them that were not looked at since, with where they were left.
         var fresh: [(path: String, file: SimulationPrivacy.Touched)] = []
+        /// The photo that each machine's user moved last by `overwriteMoved`.
+        var lastMoved: [String: (root: String, path: RelativePath)] = [:]
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
     }
 
