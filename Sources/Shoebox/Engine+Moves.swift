@@ -66,7 +66,7 @@ extension Engine {
         if id != row.id { writer.carry(row.id, to: id) }
         // Records that the file stands for as well would show in the old place again.
         var twinVectors: [RecordID: VersionVector] = [:]
-        for twin in row.twins where twin.zone == row.id.zone && twin != row.id {
+        for twin in twins where twin.zone == row.id.zone && twin != row.id {
             let there = try moveRecord(
                 twin, to: parent.zone, parent: parent, name: name, shown: try db.state(of: twin)?.vector ?? [:],
                 isEdit: isEdit, writer: &writer)
@@ -208,7 +208,7 @@ extension Engine {
         let rewritten = writer.rewritten[id]?.fields ?? []
         // Of who may not make copies where it was, all goes along.
         let leavesLosers = isShare(zone) && zones[id.zone]?.mayWrite(account) == true
-        if leavesLosers { try keepConflictCopies(of: before, in: id.zone, writer: &writer) }
+        if leavesLosers { try keepConflictCopies(of: state, in: id.zone, writer: &writer) }
         guard isMine else {
             let values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
                 .merging(fields) { _, new in new }

@@ -198,7 +198,8 @@ extension Engine {
         guard let state = try db.state(of: twin),
             state.fields[.content]?.values.allSatisfy({ $0.value.asset?.contentHash == row.contentHash }) != false
         else { return false }
-        let shown = try shown(of: twin, row, db)
+        // Not with what this device wrote itself: its user may have moved the twin alone, where it showed by itself.
+        let shown = row.twinVectors[twin] ?? state.vector
         let photo = try db.state(of: row.id)
         return [FieldKey.parent, .name].allSatisfy { key in
             let isKnown = state.fields[key]?.values.allSatisfy { shown.contains($0.dot) } != false

@@ -279,8 +279,9 @@ struct LocalTaker {
             return
         }
         if row.kind == .file { try giveUpUnpublished(id) }
+        let twins = try row.twins.filter { try engine.isOneStill($0, with: row, db) }
         try deleteRecord(id, context: row.vector)
-        for twin in row.twins { try deleteRecord(twin, context: try engine.shown(of: twin, row, db)) }
+        for twin in twins { try deleteRecord(twin, context: try engine.shown(of: twin, row, db)) }
         if row.kind == .file {
             try engine.oweRemoval(ofSidecarBeside: row, db)
             aftermath.hasOrphans = true

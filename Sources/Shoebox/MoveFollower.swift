@@ -69,7 +69,7 @@ struct MoveFollower {
         let ended = try known.filter { !isWritable($0) }.compactMap {
             try db.state(of: RecordID(zone: $0, name: id.name))
         }
-        guard var home = homeZone(of: states, leaving: ended) else {
+        guard var home = homeZone(of: states, leaving: ended, private: engine.privateZone) else {
             if try passOnDeletions(of: id.name, changes, states) { return true }
             return try bringBack(id, type: type)
         }
@@ -97,13 +97,15 @@ struct MoveFollower {
             }
             let passed = try passedOn(old, from: zone, by: known.filter { $0 != zone && $0 != home }, id.name)
             let late = late[zone] ?? []
-            // What it became, and was called, after it had left is not for those whom it left, though it was deleted there, and
-            // somebody's edit from before keeps it alive here.
-            let isAfterLeaving =
-                !state.isLive && states[home]?.openMoves.contains { $0.destination == zone } == true
+            // What it became, and was called, after it had left a share is not for its people, though it is dead where it was then,
+            // and an older edit keeps it alive in the share. Nor is what its deleter made of it before.
+            let isToldNothing = engine.isShare(home) && !state.isLive
+            let isAway = isToldNothing && states[home]?.departures.isEmpty == false
+            let deletions = state.marks.filter { $0.destination == nil }
             let left = old.filter { change in
                 guard !passed.contains(change.identity), !late.contains(change.identity) else { return false }
-                return !isAfterLeaving || change.action == .delete
+                guard isToldNothing, change.action != .delete else { return true }
+                return !isAway && !deletions.contains { $0.context.contains(change.identity) }
             }
             if try forward(left, to: RecordID(zone: home, name: id.name)) { isDone = true }
             if let now = try db.state(of: RecordID(zone: zone, name: id.name)), now.isLive {
@@ -119,7 +121,9 @@ struct MoveFollower {
                 try engine.removePlacement(stale, writer: &writer)
             }
             // Before that, a tag that its photo lost or got on the way may look as it was.
-            if try isTold(state, of: RecordID(zone: zone, name: id.name), movedTo: home) {
+            if try !isAway && !(isToldNothing && state.isDeleted)
+                && isTold(state, of: RecordID(zone: zone, name: id.name), movedTo: home)
+            {
                 try forwardCompanions(of: id.name, from: zone, to: home)
             }
         }
@@ -161,7 +165,8 @@ struct MoveFollower {
         for (zone, state) in states where isMine(zone) && state.marks.contains(where: { $0.destination == nil }) {
             for destination in Set(state.openMoves.compactMap(\.destination))
             where states[destination]?.isDeleted == false {
-                if try forward(changes[zone] ?? [], to: RecordID(zone: destination, name: name)) { isDone = true }
+                let deletions = (changes[zone] ?? []).filter { $0.action == .delete }
+                if try forward(deletions, to: RecordID(zone: destination, name: name)) { isDone = true }
             }
         }
         return isDone

@@ -167,10 +167,15 @@ public struct Inbox: Sendable {
 
     /// Whether the bytes of a letter are those of its name; true if it is not seen.
     public func isWhole(_ hash: Digest32, name: String) throws(CloudError) -> Bool {
-        guard let path = directory.appending(name),
-            let bytes = try access.readKnown(path, maxBytes: Self.fileBytesMax)
-        else { return true }
-        return sha256(bytes) == hash
+        guard let path = directory.appending(name) else { return true }
+        do throws(CloudError) {
+            guard let bytes = try access.readKnown(path, maxBytes: Self.fileBytesMax) else { return true }
+            return sha256(bytes) == hash
+        } catch {
+            // It has grown.
+            if error.code == .damaged { return false }
+            throw error
+        }
     }
 
     /// Reads a letter.

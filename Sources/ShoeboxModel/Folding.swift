@@ -97,7 +97,7 @@ extension RecordState {
             return result
         }
         return name == other.name && type == other.type && fields == other.fields && vector == other.vector
-            && movedFrom == other.movedFrom && hasShownTheSame(as: other)
+            && origins == other.origins && hasShownTheSame(as: other)
             && essential(marks) == essential(other.marks)
     }
 }

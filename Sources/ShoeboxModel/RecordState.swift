@@ -102,8 +102,11 @@ public struct RecordState: Hashable, Sendable {
     public private(set) var vector = VersionVector()
     /// The union of the contexts of all writes of fields; a move in it has been followed by a return.
     private var shownToWriters = VersionVector()
-    /// The smallest zone that the record was said to come from.
-    public private(set) var movedFrom: ZoneID?
+    /// The zones that the record was said to come from.
+    public private(set) var origins: Set<ZoneID> = []
+    /// The union of the contexts of all changes that brought it here; a move in it has been followed by a return, whatever
+    /// others wrote here since who knew of the move.
+    private var shownToMovers = VersionVector()
 
     /// The state before any change.
     public init(name: RecordName, type: RecordType) {
@@ -125,7 +128,10 @@ public struct RecordState: Hashable, Sendable {
         vector.insert(change.dot)
         vector.insert(change.identity)
         let context = change.context.below(change.identity)
-        if let origin = change.movedFrom { movedFrom = movedFrom.map { min($0, origin) } ?? origin }
+        if let origin = change.movedFrom {
+            origins.insert(origin)
+            shownToMovers.formUnion(context)
+        }
         switch change.action {
         case .set(let values):
             shownToWriters.formUnion(context)
@@ -171,13 +177,18 @@ public struct RecordState: Hashable, Sendable {
     }
 
     /// Whether the authors of writes were shown the same, as in another state.
-    func hasShownTheSame(as other: RecordState) -> Bool { shownToWriters == other.shownToWriters }
+    func hasShownTheSame(as other: RecordState) -> Bool {
+        shownToWriters == other.shownToWriters && shownToMovers == other.shownToMovers
+    }
 
     /// Whether a deletion covers all that was written: an edit that no deleter had seen revives the record whole.
     public var isDeleted: Bool { isCovered(by: marks.filter { $0.destination == nil }) }
 
     /// The moves that nobody followed by a return.
     public var openMoves: [Mark] { marks.filter { $0.destination != nil && !shownToWriters.contains($0.dot) } }
+
+    /// The moves after which nobody brought the record back.
+    public var departures: [Mark] { marks.filter { $0.destination != nil && !shownToMovers.contains($0.dot) } }
 
     /// The zone that this record lives in now, when a move covers all that was written here; the smallest of several.
     public var movedTo: ZoneID? {

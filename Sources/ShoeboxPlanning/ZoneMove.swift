@@ -187,28 +187,47 @@ private func byCause(_ changes: [Change]) -> [Change] {
 
 /// The zone that a record lives in, of all zones that have changes of it; nil when it is live in none.
 ///
-/// The zone that a move went to counts as soon as it is seen, before the mark in the old zone is. After two moves of
-/// one record that which a person meant stays, not one that only followed a folder or a share that was stopped; of two
-/// of a kind the one to the smaller zone id. The record in the other zone is then to be moved there.
+/// The zone that a move went to counts as soon as it is seen, before the mark in the old zone is. What is written where the
+/// record was, also by who knows that it left, brings it back no more than that: it follows to where the moves lead. After two
+/// moves of one record the private zone is its home, so that nothing private is told; else that which a person meant, not
+/// one that only followed a folder or a share that was stopped; of two of a kind the smaller zone id. The record in the
+/// other zone is then to be moved there.
 ///
 /// - Parameters:
 ///   - states: of the record, in each zone that it may live in.
 ///   - ended: of the record, in zones that it can't live in any more, for where it went from there.
-public func homeZone(of states: [ZoneID: RecordState], leaving ended: [RecordState] = []) -> ZoneID? {
+///   - privateZone: the account's own.
+public func homeZone(
+    of states: [ZoneID: RecordState], leaving ended: [RecordState] = [], private privateZone: ZoneID? = nil
+) -> ZoneID? {
     let live = states.filter { $0.value.isLive }
+    /// The zones that moves out of one lead to, on and on.
+    func destinations(of zone: ZoneID) -> Set<ZoneID> {
+        var reached: Set<ZoneID> = []
+        var queue = [zone]
+        while let next = queue.popLast() {
+            for destination in Set((states[next]?.departures ?? []).compactMap(\.destination))
+            where reached.insert(destination).inserted { queue.append(destination) }
+        }
+        return reached
+    }
+    let reached = Dictionary(uniqueKeysWithValues: live.keys.map { ($0, destinations(of: $0)) })
     /// Whether the record left this zone for another that has it, and has not come back since.
     func isLeft(_ zone: ZoneID, _ state: RecordState) -> Bool {
         live.contains { other, otherState in
-            guard other != zone, otherState.movedFrom == zone else { return false }
-            guard state.movedFrom == other, state.hasReturned(from: other) else { return true }
+            guard other != zone else { return false }
+            let (leads, leadsBack) = (reached[zone]?.contains(other) == true, reached[other]?.contains(zone) == true)
+            if leads != leadsBack { return leads }
+            guard otherState.origins.contains(zone) else { return false }
+            guard state.origins.contains(other), state.hasReturned(from: other) else { return true }
             // It was there and back again, perhaps several times: who wrote last knew of the other, and not the other way
             // round. The mark that says so may not be seen yet.
             return otherState.isWritten(knowing: state) && !state.isWritten(knowing: otherState)
         }
     }
     let candidates = live.filter { !isLeft($0.key, $0.value) }.keys
-    let moves = (states.values + ended).flatMap(\.openMoves)
-    let meant = Set(moves.filter { !$0.isDerived }.compactMap(\.destination))
+    if let privateZone, candidates.contains(privateZone) { return privateZone }
+    let meant = Set((states.values + ended).flatMap(\.departures).filter { !$0.isDerived }.compactMap(\.destination))
     return candidates.filter(meant.contains).min() ?? candidates.min() ?? live.keys.min()
 }
 

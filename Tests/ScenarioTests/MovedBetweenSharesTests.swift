@@ -271,21 +271,29 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
+    @Test(
+        arguments: ["Private/secret.jpg", "Other/secret.jpg", "Other/secret.jpg by Private"], ["", "caption", "edit"])
     func
         `what a photo was named, and became, after it had left a share is not told there when its past comes back to life`(
-            isToShare: Bool
+            way: String, later: String
         ) throws
     {
         let (party, _) = try twoShares()
         let (alice, bob, village) = (party.alice, party.bob, party.village)
         let disk = alice.machine.library
-        let place = isToShare ? "Other/secret.jpg" : "Private/secret.jpg"
-        try disk.move("Summer/a.jpg", to: place)
+        let place = way.hasPrefix("Other") ? "Other/secret.jpg" : "Private/secret.jpg"
+        if way.hasSuffix("by Private") {
+            try disk.move("Summer/a.jpg", to: "Private/secret.jpg")
+            try party.rounds(of: alice, 4)
+            try disk.move("Private/secret.jpg", to: place)
+        } else {
+            try disk.move("Summer/a.jpg", to: place)
+        }
         try party.rounds(of: alice, 4)
         try disk.write(place, "a secret, later", saving: .replacing)
         try party.rounds(of: alice, 4)
         #expect(alice.request(.caption(path: alice.path(place), text: "secret words")).code == 0)
+        #expect(alice.request(.tag(path: alice.path(place), titles: ["secret tag"], isMember: true)).code == 0)
         try party.rounds(of: alice, 4)
         try disk.delete(place)
         for _ in 0..<60 {
@@ -297,10 +305,20 @@ import Testing
         try party.rounds(of: bob, 4, reachesContainer: false)
         try #require(try village.settle())
         #expect(alice.tree(.library).values.contains("from bob"), "\(alice.tree(.library))")
+        // Whoever goes on with it knows by then that it had left.
+        let name = try #require(bob.tree(.shared).first { $0.value == "from bob" }?.key)
+        if later == "caption" {
+            #expect(bob.request(.caption(path: bob.path(name, .shared), text: "of bob")).code == 0)
+        } else if later == "edit" {
+            try bob.machine.shared.write(name, "from bob again", saving: .replacing)
+        }
+        try #require(try village.settle())
+        #expect(alice.tree(.library).values.contains(later == "edit" ? "from bob again" : "from bob"))
         for stored in try bob.store.read({ db in try db.history(after: 0, limit: .max) })
         where stored.zone == party.zone {
             guard case .set(let fields) = stored.change.action else { continue }
             #expect(fields[.name]?.fileName != FileName("secret.jpg"), "\(stored.change)")
+            #expect(stored.change.type != .tag, "\(stored.change)")
             #expect(fields[.content]?.asset?.size != 15, "\(stored.change)")
             if case .text(let text)? = fields[.caption] { #expect(text != "secret words", "\(stored.change)") }
         }
