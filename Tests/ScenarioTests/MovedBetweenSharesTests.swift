@@ -355,4 +355,70 @@ import Testing
         let all = [bob, second].flatMap { Array($0.tree(.library).values) + Array($0.tree(.shared).values) }
         #expect(all.contains("by one") && all.contains("by the other"), "\(all)")
     }
+
+    /// Alice takes an album out of the share, works on it, and is away; Bob, who edited a photo in it before he knew, goes on.
+    @Test(arguments: [1, 2, 3, 4] as [UInt64], ["move", "remove", "toShare", "there and back"])
+    func
+        `what somebody writes of a photo whose album has left, knowing of that, brings nothing of it back to the share`(
+            seed: UInt64, how: String
+        ) throws
+    {
+        let party = try Party(bob: "readWrite", seed: seed)
+        let (alice, bob, village) = (party.alice, party.bob, party.village)
+        let disk = alice.machine.library
+        if how == "there and back" {
+            try disk.move("Summer/deep", to: "Private/deep")
+            try #require(try village.settle())
+            try disk.move("Private/deep", to: "Summer/deep")
+            try #require(try village.settle())
+        }
+        try bob.machine.shared.write("alice/Summer/deep/b.jpg", "from bob", saving: .replacing)
+        try party.rounds(of: bob, 4, reachesContainer: false)
+        var place = "Private/deep/b.jpg"
+        if how == "remove" {
+            let removed = alice.request(.shareRemove(share: "Summer", paths: [alice.path("Summer/deep/b.jpg")]))
+            try #require(removed.code == 0, "\(removed)")
+            try party.rounds(of: alice, 4)
+            place = try #require(alice.tree(.library).first { $0.value == "bbb" }?.key)
+        } else {
+            try disk.move("Summer/deep", to: "Private/deep")
+            try party.rounds(of: alice, 4)
+        }
+        try disk.write(place, "a secret, later", saving: .replacing)
+        try party.rounds(of: alice, 4)
+        #expect(alice.request(.caption(path: alice.path(place), text: "secret words")).code == 0)
+        #expect(alice.request(.tag(path: alice.path(place), titles: ["secret tag"], isMember: true)).code == 0)
+        try party.rounds(of: alice, 4)
+        if how == "toShare" {
+            try #require(
+                alice.request(
+                    .shareCreate(
+                        paths: [alice.path("Private/deep")], title: "Deep", publicPermission: "none", isSealed: true)
+                ).code == 0)
+            try party.rounds(of: alice, 4)
+        }
+        // Alice is away.
+        for _ in 0..<8 {
+            for replica in [bob, party.carol] { try replica.round() }
+            village.world.clock.advance(milliseconds: 700)
+        }
+        if let name = bob.tree(.shared).first(where: { $0.value == "from bob" })?.key {
+            #expect(bob.request(.caption(path: bob.path(name, .shared), text: "of bob")).code == 0)
+            for _ in 0..<4 { try bob.round() }
+        }
+        try #require(try village.settle())
+        #expect(
+            alice.tree(.library).contains {
+                $0.key.hasPrefix("Private/") || how == "remove" && $0.value.contains("secret")
+            })
+        #expect(alice.tree(.library).values.contains("a secret, later"), "\(alice.tree(.library))")
+        #expect(alice.tree(.library).values.contains("from bob"), "\(alice.tree(.library))")
+        for stored in try bob.store.read({ db in try db.history(after: 0, limit: .max) })
+        where stored.zone == party.zone {
+            #expect(stored.change.type != .tag, "\(stored.change)")
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(fields[.content]?.asset?.size != 15, "\(stored.change)")
+            if case .text(let text)? = fields[.caption] { #expect(text != "secret words", "\(stored.change)") }
+        }
+    }
 }
