@@ -189,9 +189,9 @@ private func byCause(_ changes: [Change]) -> [Change] {
 ///
 /// The zone that a move went to counts as soon as it is seen, before the mark in the old zone is. What is written where the
 /// record was, also by who knows that it left, brings it back no more than that: it follows to where the moves lead. After two
-/// moves of one record the private zone is its home, so that nothing private is told; else that which a person meant, not
-/// one that only followed a folder or a share that was stopped; of two of a kind the smaller zone id. The record in the
-/// other zone is then to be moved there.
+/// moves of one record the private zone is its home if it was taken out there, so that nothing private is told; else that
+/// which a person meant, not one that only followed a folder or a share that was stopped; of two of a kind the private one,
+/// and else the smaller zone id. The record in the other zone is then to be moved there.
 ///
 /// - Parameters:
 ///   - states: of the record, in each zone that it may live in.
@@ -226,8 +226,12 @@ public func homeZone(
         }
     }
     let candidates = live.filter { !isLeft($0.key, $0.value) }.keys
-    if let privateZone, candidates.contains(privateZone) { return privateZone }
     let meant = Set((states.values + ended).flatMap(\.departures).filter { !$0.isDerived }.compactMap(\.destination))
+    if let privateZone, candidates.contains(privateZone) {
+        // Also with its folder; but what only came home from a share that has ended is where its user took it.
+        let isTakenOut = states.values.contains { $0.departures.contains { $0.destination == privateZone } }
+        if isTakenOut || meant.contains(privateZone) || meant.isDisjoint(with: candidates) { return privateZone }
+    }
     return candidates.filter(meant.contains).min() ?? candidates.min() ?? live.keys.min()
 }
 

@@ -92,6 +92,13 @@ private let photo = RecordName(77)
             }
             #expect(homeZone(of: [zone(1): left, zone(2): one, zone(3): other]) == zone(home))
             #expect(homeZone(of: [zone(2): one, zone(3): other], leaving: [left]) == zone(home))
+            // What was taken out to the private zone is not told elsewhere; home from a share that has ended it only followed.
+            for own in [UInt8(2), 3] {
+                #expect(homeZone(of: [zone(1): left, zone(2): one, zone(3): other], private: zone(own)) == zone(own))
+                #expect(
+                    homeZone(of: [zone(2): one, zone(3): other], leaving: [left], private: zone(own))
+                        == zone(isFirstDerived == isSecondDerived ? own : home))
+            }
         }
     }
 
