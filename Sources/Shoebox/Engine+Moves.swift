@@ -208,7 +208,7 @@ extension Engine {
         let rewritten = writer.rewritten[id]?.fields ?? []
         // Of who may not make copies where it was, all goes along.
         let leavesLosers = isShare(zone) && zones[id.zone]?.mayWrite(account) == true
-        if leavesLosers { try keepConflictCopies(of: state, in: id.zone, writer: &writer) }
+        if leavesLosers { try keepConflictCopies(of: before, had: state, in: id.zone, writer: &writer) }
         guard isMine else {
             let values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
                 .merging(fields) { _, new in new }
@@ -265,11 +265,19 @@ extension Engine {
     }
 
     /// Makes the copies of what lost in a record's conflicts, where there are none yet: into a share only what shows goes along.
-    private func keepConflictCopies(of state: RecordState, in zone: ZoneID, writer: inout HistoryWriter) throws {
+    ///
+    /// - Parameters:
+    ///   - state: with all that is known of the record.
+    ///   - old: what the zone that it leaves has: what only the other one has is told there alone.
+    private func keepConflictCopies(
+        of state: RecordState, had old: RecordState, in zone: ZoneID, writer: inout HistoryWriter
+    ) throws {
         guard state.fields[.content]?.losers.isEmpty == false else { return }
         for birth in conflictCopies(of: state, authorLabel: label(of:)) {
             let copy = RecordID(zone: zone, name: birth.record)
-            guard try writer.db.record(copy) == nil else { continue }
+            guard try writer.db.record(copy) == nil, let content = birth.fields[.content],
+                old.fields[.content]?.values.contains(where: { $0.value.isSame(as: content) }) == true
+            else { continue }
             try writer.write(copy, type: birth.type, .set(birth.fields), isDerived: true, timestamp: birth.timestamp)
         }
     }

@@ -66,8 +66,9 @@ struct MoveFollower {
         for zone in untrusted { (states[zone], changes[zone]) = (nil, nil) }
         candidates.removeAll(where: untrusted.contains)
         guard candidates.count > 1 else { return try bringBack(id, type: type) }
-        let ended = try known.filter { !isWritable($0) }.compactMap {
-            try db.state(of: RecordID(zone: $0, name: id.name))
+        var ended: [ZoneID: RecordState] = [:]
+        for zone in known where !isWritable(zone) {
+            ended[zone] = try db.state(of: RecordID(zone: zone, name: id.name))
         }
         guard var home = homeZone(of: states, leaving: ended, private: engine.privateZone) else {
             if try passOnDeletions(of: id.name, changes, states) { return true }

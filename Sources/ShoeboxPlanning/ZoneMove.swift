@@ -198,7 +198,7 @@ private func byCause(_ changes: [Change]) -> [Change] {
 ///   - ended: of the record, in zones that it can't live in any more, for where it went from there.
 ///   - privateZone: the account's own.
 public func homeZone(
-    of states: [ZoneID: RecordState], leaving ended: [RecordState] = [], private privateZone: ZoneID? = nil
+    of states: [ZoneID: RecordState], leaving ended: [ZoneID: RecordState] = [:], private privateZone: ZoneID? = nil
 ) -> ZoneID? {
     let live = states.filter { $0.value.isLive }
     /// The zones that moves out of one lead to, on and on.
@@ -206,7 +206,7 @@ public func homeZone(
         var reached: Set<ZoneID> = []
         var queue = [zone]
         while let next = queue.popLast() {
-            for destination in Set((states[next]?.departures ?? []).compactMap(\.destination))
+            for destination in Set(((states[next] ?? ended[next])?.departures ?? []).compactMap(\.destination))
             where reached.insert(destination).inserted { queue.append(destination) }
         }
         return reached
@@ -226,7 +226,8 @@ public func homeZone(
         }
     }
     let candidates = live.filter { !isLeft($0.key, $0.value) }.keys
-    let meant = Set((states.values + ended).flatMap(\.departures).filter { !$0.isDerived }.compactMap(\.destination))
+    let meant = Set(
+        (Array(states.values) + ended.values).flatMap(\.departures).filter { !$0.isDerived }.compactMap(\.destination))
     if let privateZone, candidates.contains(privateZone) {
         // Also with its folder; but what only came home from a share that has ended is where its user took it.
         let isTakenOut = states.values.contains { $0.departures.contains { $0.destination == privateZone } }

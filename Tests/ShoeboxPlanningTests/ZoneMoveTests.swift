@@ -91,14 +91,35 @@ private let photo = RecordName(77)
                 return
             }
             #expect(homeZone(of: [zone(1): left, zone(2): one, zone(3): other]) == zone(home))
-            #expect(homeZone(of: [zone(2): one, zone(3): other], leaving: [left]) == zone(home))
+            #expect(homeZone(of: [zone(2): one, zone(3): other], leaving: [zone(1): left]) == zone(home))
             // What was taken out to the private zone is not told elsewhere; home from a share that has ended it only followed.
             for own in [UInt8(2), 3] {
                 #expect(homeZone(of: [zone(1): left, zone(2): one, zone(3): other], private: zone(own)) == zone(own))
                 #expect(
-                    homeZone(of: [zone(2): one, zone(3): other], leaving: [left], private: zone(own))
+                    homeZone(of: [zone(2): one, zone(3): other], leaving: [zone(1): left], private: zone(own))
                         == zone(isFirstDerived == isSecondDerived ? own : home))
             }
+        }
+    }
+
+    @Test func `the way leads on through a share that has ended`() {
+        let old = [write(1, 1, [.caption: .text("a")])]
+        guard let first = move(old, from: 1, to: 2, by: 1, counter: 2),
+            let second = move(first.arrival, from: 2, to: 3, by: 1, counter: 4),
+            let third = move(second.arrival, from: 3, to: 4, by: 1, counter: 6, isDerived: true)
+        else {
+            Issue.record("no move")
+            return
+        }
+        // Somebody who knew of none of that writes in the second.
+        let late = write(2, 1, [.caption: .text("b")], seen: [replica(1): 1])
+        let states = [
+            zone(1): RecordState(old + [first.mark]), zone(2): RecordState(first.arrival + [second.mark, late]),
+            zone(4): RecordState(third.arrival),
+        ].compactMapValues { $0 }
+        guard let ended = RecordState(second.arrival + [third.mark]) else { return }
+        for own in [nil, zone(4)] {
+            #expect(homeZone(of: states, leaving: [zone(3): ended], private: own) == zone(4))
         }
     }
 
