@@ -192,6 +192,7 @@ extension Engine {
         for (old, new) in zip(entries, adopted) where old.id != new.id {
             guard var row = scope.base.removeValue(forKey: old.id) else { continue }
             scope.basePaths[new.id] = scope.basePaths.removeValue(forKey: old.id)
+            // What the folder shows of either is what it showed of it before.
             row.twinVectors[old.id] = row.vector
             row.vector = row.twinVectors[new.id] ?? row.vector
             row.id = new.id
