@@ -79,10 +79,12 @@ struct MoveFollower {
             let old = changes[zone] ?? []
             guard let state = states[zone] else { continue }
             // What went to somebody else's share is written anew there: until the mark is seen, nothing tells what went along.
-            // So does whoever else brings it to a share of one's own.
-            let isMarked = state.marks.contains { $0.destination == home }
-            let isWrittenAnew = !isMine(home) || isWrittenAnew(changes[home] ?? [], from: zone)
-            guard isMarked || !isWrittenAnew else { continue }
+            // So does whoever else brings it to a share of one's own, also by way of other zones.
+            let way = try way(of: id.name, from: zone, to: home, by: known)
+            let isMarked =
+                state.marks.contains { $0.destination == home }
+                || state.departures.contains { $0.destination.map(way.zones.contains) == true }
+            guard isMarked || !(way.isWrittenAnew || !isMine(home)) else { continue }
             let arrived = Set((changes[home] ?? []).map(\.identity))
             if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
                 // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
@@ -145,9 +147,12 @@ struct MoveFollower {
             let isWrittenAnew = isWrittenAnew(there, from: zone)
             let known = Set(there.map(\.identity))
             for change in old
-            where (isWrittenAnew || known.contains(change.identity))
-                && marks.contains(where: { $0.context.contains(change.identity) })
-            { passed.insert(change.identity) }
+            where marks.contains(where: { mark in
+                guard mark.context.contains(change.identity) else { return false }
+                // What somebody took to a zone that this account may not read, or has not read yet, went along there.
+                return isWrittenAnew || known.contains(change.identity)
+                    || there.isEmpty && mark.author != engine.account
+            }) { passed.insert(change.identity) }
         }
         return passed
     }
@@ -155,6 +160,43 @@ struct MoveFollower {
     /// Whether somebody else brought a record from a zone, so without the dots that it had.
     private func isWrittenAnew(_ changes: [Change], from zone: ZoneID) -> Bool {
         changes.contains { $0.movedFrom == zone && $0.forwards == nil && $0.author != engine.account }
+    }
+
+    /// The zones by which a record came to its home, as far as is known, and whether it may have come so from another zone without
+    /// the dots that it had there, since somebody else brought it. Of a zone that can't be read nothing tells where it came from
+    /// to that, but the marks of those it was in before.
+    private func way(
+        of name: RecordName, from zone: ZoneID, to home: ZoneID, by known: [ZoneID]
+    ) throws -> (zones: Set<ZoneID>, isWrittenAnew: Bool) {
+        struct Step: Hashable {
+            var zone: ZoneID
+            var isAnew: Bool
+        }
+        var changes: [ZoneID: [Change]] = [:]
+        for zone in known { changes[zone] = try db.changes(of: name, in: zone) }
+        var steps: Set<Step> = [Step(zone: home, isAnew: false)]
+        var queue = Array(steps)
+        var isAnew = false
+        while let step = queue.popLast() {
+            guard step.zone != zone else {
+                isAnew = isAnew || step.isAnew
+                continue
+            }
+            let here = changes[step.zone] ?? []
+            var before = here.compactMap { change in
+                change.forwards == nil
+                    ? change.movedFrom.map {
+                        Step(zone: $0, isAnew: step.isAnew || change.author != engine.account)
+                    } : nil
+            }
+            if here.isEmpty {
+                before = changes.filter { $0.value.contains { $0.action == .moved(to: step.zone) } }
+                    .map { Step(zone: $0.key, isAnew: step.isAnew) }
+                if before.isEmpty, step.isAnew { isAnew = true }
+            }
+            for next in before where steps.insert(next).inserted { queue.append(next) }
+        }
+        return (Set(steps.map(\.zone)), isAnew)
     }
 
     /// Repeats own deletions in the zone that a record went to, where it is no more: from there it went on to one that may not

@@ -58,6 +58,12 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var overwriteMovedPercent = 0
         /// Acts of a hundred that swap two photos of the same name.
         public var namesakePercent = 0
+        /// Whether one machine after the other does several things, while the others are away.
+        public var inSpells = false
+        /// Spells of a hundred in which the container is out of reach.
+        public var offlinePercent = 0
+        /// What people point at is among the first so many: with few, they meet.
+        public var picks = 1_000
         /// Sizes of photos are below this.
         public var bytesMax = 200
 
@@ -88,7 +94,21 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
     public init(seed: UInt64, machines: Int, steps count: Int, profile: Profile = Profile()) {
         self.seed = seed
         var random = SeededGenerator(seed: seed, part: "script")
-        steps = (0..<count).map { _ in Self.step(&random, machines, profile) }
+        guard profile.inSpells else {
+            steps = (0..<count).map { _ in Self.step(&random, machines, profile) }
+            return
+        }
+        steps = []
+        var isOffline: Set<Int> = []
+        while steps.count < count {
+            let machine = random.below(machines)
+            if isOffline.remove(machine) != nil { steps.append(.fault(machine: machine, .mountContainer)) }
+            if random.below(100) < profile.offlinePercent {
+                isOffline.insert(machine)
+                steps.append(.fault(machine: machine, .unmountContainer))
+            }
+            for _ in 0..<(3 + random.below(6)) { steps.append(Self.step(&random, machines, profile, machine)) }
+        }
     }
 
     /// The script as Swift text that can be pasted into a test, one step a line.
@@ -97,8 +117,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             + steps.map { "        \($0.swiftText),\n" }.joined() + "    ])"
     }
 
-    static func step(_ random: inout SeededGenerator, _ machines: Int, _ profile: Profile) -> SimulationStep {
-        let machine = random.below(machines)
+    static func step(
+        _ random: inout SeededGenerator, _ machines: Int, _ profile: Profile, _ machine: Int? = nil
+    ) -> SimulationStep {
+        let machine = machine ?? random.below(machines)
         let dice = random.below(100)
         if dice < profile.syncPercent {
             guard random.below(100) < profile.overlapPercent else { return .sync(machine: machine) }
@@ -132,7 +154,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         }
         if profile.commandPercent > 0, random.below(100) < profile.commandPercent {
             let root: SimulationStep.Root = random.below(100) < profile.sharedPercent ? .shared : .library
-            return .command(machine: machine, root: root, command(&random))
+            return .command(machine: machine, root: root, command(&random, profile))
         }
         if random.below(8) == 0 { return .pass(milliseconds: UInt64(1 + random.below(20_000))) }
         let root: SimulationStep.Root = random.below(100) < profile.sharedPercent ? .shared : .library
@@ -147,8 +169,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func act(_ random: inout SeededGenerator, _ profile: Profile) -> SimulationStep.Act {
-        let first = random.below(1_000)
-        let second = random.below(1_000)
+        let first = random.below(profile.picks)
+        let second = random.below(profile.picks)
         let bytes = 1 + random.below(profile.bytesMax)
         if profile.removesNothing {
             return random.below(100) < profile.movePercent
@@ -310,9 +332,9 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func command(_ random: inout SeededGenerator) -> SimulationStep.Command {
-        let first = random.below(1_000)
-        let second = random.below(1_000)
+    private static func command(_ random: inout SeededGenerator, _ profile: Profile) -> SimulationStep.Command {
+        let first = random.below(profile.picks)
+        let second = random.below(profile.picks)
         let grants: [SimulationStep.Grant] = [.readOnly, .readOnly, .readWrite, .readWrite, .contribute, .admin]
         let grant = grants[random.below(grants.count)]
         switch random.below(40) {

@@ -35,6 +35,9 @@ enum EngineWeather: String, CaseIterable {
     /// As sharing, and people change photos and take them into shares, out of them and from one to another, all in one go; with
     /// odd seeds processes die.
     case secrets
+    /// As secrets, and one after the other does much while the others are away, or works where the container is out of reach: what
+    /// they do meets late. People point at few photos.
+    case spells
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -45,7 +48,7 @@ enum EngineWeather: String, CaseIterable {
     ]
     static let villages: [EngineWeather] = [
         .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
-        .secrets, .variations, .everything,
+        .secrets, .spells, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -96,6 +99,10 @@ enum EngineWeather: String, CaseIterable {
                 \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
                 \.allowsErrors,
             ] { profile[keyPath: path] = false }
+        case .spells:
+            (profile.inSpells, profile.offlinePercent, profile.picks) = (true, 25, 3 + Int(seed % 4))
+            (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (18, 45, 25)
+            (profile.sharedPercent, profile.nestedPercent, profile.faultPercent) = (40, 20, 0)
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [

@@ -345,6 +345,86 @@ import Testing
         #expect(all.contains("by one") && all.contains("by the other"), "\(all)")
     }
 
+    /// Carol takes a photo from share to share, on and on, or by way of what is hers; Alice, whose shares they are, reads the last
+    /// one first.
+    @Test(arguments: ["Way", "Mine", "Way by Mine"], [(false, false), (true, false), (false, true), (true, true)])
+    func `what a photo was in one share is not repeated in another one that it came to by way of a third`(
+        by way: String, how: (isUnread: Bool, isSaved: Bool)
+    ) throws {
+        let (isUnread, isSaved) = how
+        let (party, dan) = try twoShares()
+        let (alice, carol, village) = (party.alice, party.carol, party.village)
+        try alice.machine.library.write("Way/w.jpg", "www")
+        try carol.machine.library.write("Mine/m.jpg", "mmm")
+        try #require(try village.settle())
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Way")], title: "Way", publicPermission: "none", isSealed: true))
+        try #require(alice.request(.invite(share: "Way", accounts: ["carol"], permission: "readWrite")).code == 0)
+        try #require(carol.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        let old = "alice/Summer/deep/b.jpg"
+        try #require(carol.request(.caption(path: carol.path(old, .shared), text: "for bob")).code == 0)
+        try #require(
+            carol.request(.tag(path: carol.path(old, .shared), titles: ["Lake", "bobs"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        let (shared, own) = (carol.machine.shared, carol.machine.library)
+        let unread = "\(party.zone)"
+        if isUnread {
+            alice.machine.faults.setRule { operation in
+                operation.part == "mount" && operation.path.contains(unread) ? .fail(.inputOutput) : nil
+            }
+        }
+        func change(_ path: String, _ root: RootKind) throws {
+            let place = carol.path(path, root)
+            #expect(carol.request(.caption(path: place, text: "for dan")).code == 0)
+            #expect(carol.request(.tag(path: place, titles: ["bobs"], isMember: false)).code == 0)
+            if isSaved {
+                let disk = root == .library ? own : shared
+                try disk.write(path, "saved on the way", saving: .replacing)
+            }
+            try party.rounds(of: carol, 80)
+        }
+        if way.hasPrefix("Way") {
+            try shared.move(old, to: "alice/Way/b.jpg")
+            try shared.move(old + ".json", to: "alice/Way/b.jpg.json")
+        } else {
+            try shared.move(old, to: "Mine/b.jpg", on: own)
+            try shared.move(old + ".json", to: "Mine/b.jpg.json", on: own)
+        }
+        try party.rounds(of: carol, 80)
+        if way == "Way by Mine" {
+            try shared.move("alice/Way/b.jpg", to: "Mine/b.jpg", on: own)
+            try shared.move("alice/Way/b.jpg.json", to: "Mine/b.jpg.json", on: own)
+            try party.rounds(of: carol, 80)
+        }
+        let isOwn = way != "Way"
+        let between = isOwn ? "Mine/b.jpg" : "alice/Way/b.jpg"
+        try change(between, isOwn ? .library : .shared)
+        try (isOwn ? own : shared).move(between, to: "alice/Other/b.jpg", on: shared)
+        try (isOwn ? own : shared).move(between + ".json", to: "alice/Other/b.jpg.json", on: shared)
+        try party.rounds(of: carol, 80)
+        for _ in 0..<8 {
+            for replica in [alice, dan] { _ = try? replica.round() }
+            village.world.clock.advance(milliseconds: 700)
+        }
+        alice.machine.faults.setRule(nil)
+        try #require(try village.settle())
+        let content = isSaved ? "saved on the way" : "bbb"
+        #expect(dan.tree(.shared)["alice/Other/b.jpg"] == content, "\(dan.tree(.shared))")
+        #expect(alice.tree(.library)["Other/b.jpg"] == content, "\(alice.tree(.library))")
+        #expect(dan.sidecar("alice/Other/b.jpg", .shared)?.fields.caption == "for dan")
+        #expect(dan.sidecar("alice/Other/b.jpg", .shared)?.fields.tags == ["Lake"])
+        #expect(!alice.tree(.library).keys.contains { $0.hasPrefix("Summer/deep/b") }, "\(alice.tree(.library))")
+        if isSaved { #expect(try sizes(knownTo: dan) == [3, 16]) }
+        for stored in try dan.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { ["for bob", "bobs"].contains($0.text ?? "") }, "\(stored.change)")
+            if isSaved, fields[.name]?.fileName == FileName("b.jpg") {
+                #expect((fields[.content]?.asset?.size ?? 16) == 16, "\(stored.change)")
+            }
+        }
+    }
+
     /// Alice takes an album out of the share, works on it, and is away; Bob, who edited a photo in it before he knew, goes on.
     @Test(arguments: [1, 2, 3, 4] as [UInt64], ["move", "remove", "toShare", "there and back"])
     func
