@@ -218,6 +218,38 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `nor is it when the photo comes from the library, with its sidecar changed at once or before`(
+        isAtOnce: Bool
+    ) throws {
+        let (party, dan) = try twoShares()
+        let (alice, carol, village) = (party.alice, party.carol, party.village)
+        let (shared, own) = (carol.machine.shared, carol.machine.library)
+        try own.write("Mine/b.jpg", "bbb of carol")
+        try #require(try village.settle())
+        let photo = carol.path("Mine/b.jpg")
+        try #require(carol.request(.caption(path: photo, text: "for bob")).code == 0)
+        try #require(carol.request(.tag(path: photo, titles: ["Lake", "bobs"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        let document = String(decoding: try own.read("Mine/b.jpg.json"), as: UTF8.self)
+        let changed = document.replacing("for bob", with: "for dan").replacing("\"bobs\"", with: "\"dans\"")
+        try #require(changed != document)
+        try own.write("Mine/b.jpg.json", changed)
+        if !isAtOnce { try party.rounds(of: carol, 4) }
+        try own.move("Mine/b.jpg.json", to: "alice/Other/b.jpg.json", on: shared)
+        try own.move("Mine/b.jpg", to: "alice/Other/b.jpg", on: shared)
+        try party.rounds(of: carol, 4)
+        try #require(try village.settle())
+        for (replica, folder, root) in [(alice, "", RootKind.library), (dan, "alice/", .shared)] {
+            let fields = try #require(replica.sidecar(folder + "Other/b.jpg", root)?.fields, "\(replica.label)")
+            #expect(fields.caption == "for dan" && Set(fields.tags ?? []) == ["Lake", "dans"], "\(fields)")
+        }
+        for stored in try dan.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { ["for bob", "bobs"].contains($0.text ?? "") }, "\(stored.change)")
+        }
+    }
+
     @Test func `nor is it of a photo that two people had put there at once`() throws {
         let (party, dan) = try twoShares()
         let (alice, bob, village) = (party.alice, party.bob, party.village)
