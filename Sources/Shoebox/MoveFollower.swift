@@ -70,7 +70,13 @@ struct MoveFollower {
         for zone in known where !isWritable(zone) {
             ended[zone] = try db.state(of: RecordID(zone: zone, name: id.name))
         }
-        guard var home = homeZone(of: states, leaving: ended, private: engine.privateZone) else {
+        var all = changes
+        for zone in known where !isWritable(zone) { all[zone] = try db.changes(of: id.name, in: zone) }
+        let trail = ZoneTrail(all, of: engine.account)
+        guard
+            var home = homeZone(
+                of: states, leaving: ended, untold: trail.untold, private: engine.privateZone)
+        else {
             if try passOnDeletions(of: id.name, changes, states) { return true }
             return try bringBack(id, type: type)
         }
@@ -80,11 +86,9 @@ struct MoveFollower {
             guard let state = states[zone] else { continue }
             // What went to somebody else's share is written anew there: until the mark is seen, nothing tells what went along.
             // So does whoever else brings it to a share of one's own, also by way of other zones.
-            let way = try way(of: id.name, from: zone, to: home, by: known)
-            let isMarked =
-                state.marks.contains { $0.destination == home }
-                || state.departures.contains { $0.destination.map(way.zones.contains) == true }
-            guard isMarked || !(way.isWrittenAnew || !isMine(home)) else { continue }
+            let way = trail.way(from: zone, to: home, isAnew: !isMine(home))
+            let isMarked = state.marks.contains { $0.destination == home }
+            guard !way.isUntold, way.isReached || isMine(home) || isMarked else { continue }
             let arrived = Set((changes[home] ?? []).map(\.identity))
             if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
                 // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
@@ -98,7 +102,8 @@ struct MoveFollower {
                 isDone = true
                 continue
             }
-            let passed = try passedOn(old, from: zone, by: known.filter { $0 != zone && $0 != home }, id.name)
+            let others = known.filter { $0 != zone && $0 != home }
+            let passed = try passedOn(old, from: zone, by: others, id.name, trail, way)
             let late = late[zone] ?? []
             // What it became, and was called, after it had left a share is not for its people, though it is dead where it was then,
             // and an older edit keeps it alive in the share. Nor is what its deleter made of it before.
@@ -127,7 +132,7 @@ struct MoveFollower {
             if try !isAway && !(isToldNothing && state.isDeleted)
                 && isTold(state, of: RecordID(zone: zone, name: id.name), movedTo: home)
             {
-                try forwardCompanions(of: id.name, from: zone, to: home)
+                try forwardCompanions(of: id.name, from: zone, to: home, by: way.zones)
             }
         }
         return isDone || home != id.zone
@@ -137,66 +142,23 @@ struct MoveFollower {
     /// there. Brought from the first it would be shown to all who may read the last. Who is not the owner of both wrote there anew
     /// what it was told, so that of the original nothing is to be found.
     private func passedOn(
-        _ old: [Change], from zone: ZoneID, by others: [ZoneID], _ name: RecordName
+        _ old: [Change], from zone: ZoneID, by others: [ZoneID], _ name: RecordName, _ trail: ZoneTrail,
+        _ way: ZoneTrail.Way
     ) throws -> Set<Dot> {
         var passed: Set<Dot> = []
         for other in others {
             let marks = old.filter { $0.action == .moved(to: other) }
             guard !marks.isEmpty else { continue }
             let there = try db.changes(of: name, in: other)
-            let isWrittenAnew = isWrittenAnew(there, from: zone)
             let known = Set(there.map(\.identity))
+            // So did what went to a zone that can't be read, or was not read yet, if the record came home from there.
+            let hasArrived = trail.hasArrived(in: other, from: zone) || way.zones.contains(other)
             for change in old
-            where marks.contains(where: { mark in
-                guard mark.context.contains(change.identity) else { return false }
-                // What somebody took to a zone that this account may not read, or has not read yet, went along there.
-                return isWrittenAnew || known.contains(change.identity)
-                    || there.isEmpty && mark.author != engine.account
-            }) { passed.insert(change.identity) }
+            where (hasArrived || known.contains(change.identity))
+                && marks.contains(where: { $0.context.contains(change.identity) })
+            { passed.insert(change.identity) }
         }
         return passed
-    }
-
-    /// Whether somebody else brought a record from a zone, so without the dots that it had.
-    private func isWrittenAnew(_ changes: [Change], from zone: ZoneID) -> Bool {
-        changes.contains { $0.movedFrom == zone && $0.forwards == nil && $0.author != engine.account }
-    }
-
-    /// The zones by which a record came to its home, as far as is known, and whether it may have come so from another zone without
-    /// the dots that it had there, since somebody else brought it. Of a zone that can't be read nothing tells where it came from
-    /// to that, but the marks of those it was in before.
-    private func way(
-        of name: RecordName, from zone: ZoneID, to home: ZoneID, by known: [ZoneID]
-    ) throws -> (zones: Set<ZoneID>, isWrittenAnew: Bool) {
-        struct Step: Hashable {
-            var zone: ZoneID
-            var isAnew: Bool
-        }
-        var changes: [ZoneID: [Change]] = [:]
-        for zone in known { changes[zone] = try db.changes(of: name, in: zone) }
-        var steps: Set<Step> = [Step(zone: home, isAnew: false)]
-        var queue = Array(steps)
-        var isAnew = false
-        while let step = queue.popLast() {
-            guard step.zone != zone else {
-                isAnew = isAnew || step.isAnew
-                continue
-            }
-            let here = changes[step.zone] ?? []
-            var before = here.compactMap { change in
-                change.forwards == nil
-                    ? change.movedFrom.map {
-                        Step(zone: $0, isAnew: step.isAnew || change.author != engine.account)
-                    } : nil
-            }
-            if here.isEmpty {
-                before = changes.filter { $0.value.contains { $0.action == .moved(to: step.zone) } }
-                    .map { Step(zone: $0.key, isAnew: step.isAnew) }
-                if before.isEmpty, step.isAnew { isAnew = true }
-            }
-            for next in before where steps.insert(next).inserted { queue.append(next) }
-        }
-        return (Set(steps.map(\.zone)), isAnew)
     }
 
     /// Repeats own deletions in the zone that a record went to, where it is no more: from there it went on to one that may not
@@ -359,9 +321,15 @@ struct MoveFollower {
 
     // MARK: Tags, ratings, remarks
 
-    private mutating func forwardCompanions(of photo: RecordName, from zone: ZoneID, to home: ZoneID) throws {
+    private mutating func forwardCompanions(
+        of photo: RecordName, from zone: ZoneID, to home: ZoneID, by way: Set<ZoneID>
+    ) throws {
         for row in try db.allCompanions(of: RecordID(zone: zone, name: photo)) {
-            guard let state = try db.state(of: row.id), state.isLive else { continue }
+            guard let state = try db.state(of: row.id), !state.isDeleted else { continue }
+            // What went along to where the photo did not come from is said here, too.
+            guard state.isLive || state.openMoves.allSatisfy({ $0.destination.map(way.contains) == false }) else {
+                continue
+            }
             let old = try db.changes(of: row.id.name, in: zone)
             if row.type == .photoTag {
                 try forwardMembership(state, of: photo, from: zone, to: home)

@@ -51,7 +51,8 @@ public enum ContentHasher {
     /// Bytes read at once: more would be mapped and unmapped anew each time by the allocator.
     static let chunkBytes = 131_072 - 64
 
-    /// SHA-256 of a file, and the stamp it had before and after. Throws `.changedWhileReading` if these differ.
+    /// SHA-256 of a file, and the stamp it had before and after. Throws `.changedWhileReading` if these differ, or if it is another
+    /// file's place by then: what was read may have been written elsewhere. `.absent` if nothing is there any more.
     public static func hash(_ path: RelativePath, _ files: some LocalFileSystem) throws(FileError) -> (
         Digest32, FileStamp
     ) {
@@ -69,6 +70,10 @@ public enum ContentHasher {
         }
         let after = try file.stamp()
         guard after.isUnchanged(from: before), offset == before.size else { throw changed(path) }
+        guard let entry = try files.entry(at: path) else {
+            throw FileError(code: .absent, operation: "hash", path: path.description)
+        }
+        guard entry.stamp.isSameFile(as: after) else { throw changed(path) }
         return (try digest(hasher, path), after)
     }
 

@@ -196,9 +196,11 @@ private func byCause(_ changes: [Change]) -> [Change] {
 /// - Parameters:
 ///   - states: of the record, in each zone that it may live in.
 ///   - ended: of the record, in zones that it can't live in any more, for where it went from there.
+///   - untold: where it went from zones that don't say so yet.
 ///   - privateZone: the account's own.
 public func homeZone(
-    of states: [ZoneID: RecordState], leaving ended: [ZoneID: RecordState] = [:], private privateZone: ZoneID? = nil
+    of states: [ZoneID: RecordState], leaving ended: [ZoneID: RecordState] = [:],
+    untold: [ZoneID: Set<ZoneID>] = [:], private privateZone: ZoneID? = nil
 ) -> ZoneID? {
     let live = states.filter { $0.value.isLive }
     /// The zones that moves out of one lead to, on and on.
@@ -206,7 +208,8 @@ public func homeZone(
         var reached: Set<ZoneID> = []
         var queue = [zone]
         while let next = queue.popLast() {
-            for destination in Set(((states[next] ?? ended[next])?.departures ?? []).compactMap(\.destination))
+            let told = ((states[next] ?? ended[next])?.departures ?? []).compactMap(\.destination)
+            for destination in untold[next, default: []].union(told)
             where reached.insert(destination).inserted { queue.append(destination) }
         }
         return reached

@@ -62,6 +62,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var inSpells = false
         /// Spells of a hundred in which the container is out of reach.
         public var offlinePercent = 0
+        /// Of a hundred spells, those in which somebody takes away what another one is working on.
+        public var partingPercent = 0
         /// What people point at is among the first so many: with few, they meet.
         public var picks = 1_000
         /// Sizes of photos are below this.
@@ -101,6 +103,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         steps = []
         var isOffline: Set<Int> = []
         while steps.count < count {
+            if random.below(100) < profile.partingPercent {
+                steps += Self.parting(&random, machines, profile)
+                continue
+            }
             let machine = random.below(machines)
             if isOffline.remove(machine) != nil { steps.append(.fault(machine: machine, .mountContainer)) }
             if random.below(100) < profile.offlinePercent {

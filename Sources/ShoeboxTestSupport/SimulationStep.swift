@@ -116,7 +116,12 @@ public enum SimulationStep: Hashable, Sendable {
         /// Moves a photo, with its sidecar if it has one, to another folder, and saves something else in it just before that or
         /// just after; half of the time, a caption in its sidecar, too.
         case overwriteMoved(file: Int, folder: Int, SimulatedDisk.Saving, isBefore: Bool, bytes: Int)
-        /// Deletes the photo that its user moved last by that, if it is where they left it.
+        /// Moves a photo, or the folder that it lies in, to another folder, with its sidecar.
+        case part(file: Int, folder: Int, isFolder: Bool)
+        /// Edits the photo that its user moved last by one of those, if it is where they left it: saves something else in it, or
+        /// says something else of it (no bytes).
+        case editMoved(bytes: Int)
+        /// Deletes it.
         case deleteMoved
         /// Puts another folder in the place of one, and at once moves a photo.
         case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)

@@ -111,11 +111,24 @@ extension SimulationUsers {
             try carryOut(inside, pick, in: target, machine, disk, root, step)
         case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder, .copyTo, .moveTwins, .swapNamesakes:
             try travel(act, machine, root)
-        case .deleteMoved:
-            guard let last = state.withLock({ $0.lastMoved[machine.name] }), last.root == disk.name,
-                try disk.stamp(last.path.description) != nil, !isBeingWritten(last.path, disk)
+        case .part(let file, let folder, let isFolder):
+            guard let photo = places.file(file), let (source, target) = places.parting(file, folder, isFolder),
+                source != target, let name = photo.last, !isBeingWritten(photo, disk)
             else { return }
-            try disk.delete(last.path)
+            let sidecar = isFolder ? nil : Names.sidecar(of: photo, on: disk)
+            try disk.move(source, to: target, mode: .failIfExists)
+            if let sidecar, let last = sidecar.last {
+                try disk.move(sidecar, to: target.parent.appending(last), mode: .failIfExists)
+            }
+            let place = isFolder ? target.appending(name) : target
+            state.withLock { $0.lastMoved[machine.name] = (disk.name, place) }
+        case .editMoved(let bytes):
+            guard let last = try lastMoved(on: machine, disk) else { return }
+            if bytes > 0 { return try write(last, bytes, .replacing, machine, disk, step) }
+            try editSidecar(of: last, .caption, machine, disk, step)
+        case .deleteMoved:
+            guard let last = try lastMoved(on: machine, disk) else { return }
+            try disk.delete(last)
         case .overwriteMoved(let file, let folder, let saving, let isBefore, let bytes):
             guard let source = places.file(file), let name = source.last,
                 let target = places.folder(folder)?.appending(name), target != source, !isBeingWritten(source, disk)
@@ -140,6 +153,14 @@ extension SimulationUsers {
         case .shareFolder(let share, let deed, let name): try handle(deed, ofShareFolder: share, name, machine)
         case .tagFile(let pick, let deed): try handle(deed, ofTagFile: pick, machine, disk, step)
         }
+    }
+
+    /// The photo that the user of a machine moved last, if it is still there.
+    private func lastMoved(on machine: SimulatedMachine, _ disk: SimulatedDisk) throws(FileError) -> RelativePath? {
+        guard let last = state.withLock({ $0.lastMoved[machine.name] }), last.root == disk.name,
+            try disk.stamp(last.path.description) != nil, !isBeingWritten(last.path, disk)
+        else { return nil }
+        return last.path
     }
 
     /// Does something in a folder that just came to its place.

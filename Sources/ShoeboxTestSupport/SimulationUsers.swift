@@ -14,7 +14,7 @@ final class SimulationUsers: Sendable {
         var touched: Set<SimulationPrivacy.Touched> = []
         /// Those of them that were not looked at since, with where they were left.
         var fresh: [(path: String, file: SimulationPrivacy.Touched)] = []
-        /// The photo that each machine's user moved last by `overwriteMoved`.
+        /// The photo that each machine's user moved last by `overwriteMoved` or `part`.
         var lastMoved: [String: (root: String, path: RelativePath)] = [:]
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
     }
@@ -100,6 +100,7 @@ final class SimulationUsers: Sendable {
             if let from = pointed.subfolder(folder), let to = pointed.child(of: parent, Names.folder(name)) {
                 moved = (from, to)
             }
+        case .part(let file, let folder, let isFolder): moved = isFolder ? pointed.parting(file, folder, true) : nil
         case .carryFolder(let folder, _, _), .replaceFolder(let folder, .otherOfDeleted, _, _, _):
             gone = pointed.subfolder(folder)
         case .deleteShareFolder(let share): gone = pointed.shareFolder(share)
@@ -301,6 +302,15 @@ struct Places {
     func subfolder(_ pick: Int) -> RelativePath? { subfolders.isEmpty ? nil : subfolders[pick % subfolders.count] }
     func shareFolder(_ pick: Int) -> RelativePath? {
         shareFolders.isEmpty ? nil : shareFolders[pick % shareFolders.count]
+    }
+    /// Where a photo, or its folder, goes that is taken to another folder.
+    func parting(_ file: Int, _ folder: Int, _ isFolder: Bool) -> (from: RelativePath, to: RelativePath)? {
+        guard let photo = self.file(file), let folder = self.folder(folder) else { return nil }
+        let source = isFolder ? photo.parent : photo
+        guard let name = source.last, !isFolder || subfolders.contains(source), !folder.isAtOrBelow(source) else {
+            return nil
+        }
+        return (source, folder.appending(name))
     }
     func child(of pick: Int, _ name: String) -> RelativePath? {
         guard let folder = folder(pick), let name = FileName(name) else { return nil }

@@ -36,7 +36,7 @@ enum EngineWeather: String, CaseIterable {
     /// odd seeds processes die.
     case secrets
     /// As secrets, and one after the other does much while the others are away, or works where the container is out of reach: what
-    /// they do meets late. People point at few photos.
+    /// they do meets late. People point at few photos, and take away what others work on.
     case spells
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
@@ -103,6 +103,7 @@ enum EngineWeather: String, CaseIterable {
             (profile.inSpells, profile.offlinePercent, profile.picks) = (true, 25, 3 + Int(seed % 4))
             (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (18, 45, 25)
             (profile.sharedPercent, profile.nestedPercent, profile.faultPercent) = (40, 20, 0)
+            profile.partingPercent = 50
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [

@@ -164,6 +164,16 @@ extension KeptScript {
                 .syncDuring(machine: 1, afterCalls: 38, other: 0),
                 .user(machine: 0, root: .library, .move(file: 88, folder: 255)),
             ])
+        // A file is read by what was opened, wherever it is by then.
+        keep(
+            "what is saved in a photo that was just taken out of a share again is not told there", seed: 1047,
+            [
+                .userDuring(
+                    machine: 0, afterCalls: 10, root: .library,
+                    .overwriteMoved(file: 4, folder: 0, .inPlace, isBefore: false, bytes: 132)),
+                .user(machine: 0, root: .library, .part(file: 0, folder: 1, isFolder: false)),
+                .sync(machine: 0),
+            ])
         return all
     }()
 }

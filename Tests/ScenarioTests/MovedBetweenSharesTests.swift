@@ -80,8 +80,8 @@ import Testing
     }
 
     /// Who shares what: Alice shares `Summer` with Bob and Carol, and `Other` with Carol and Dan.
-    private func twoShares() throws -> (Party, dan: Replica) {
-        let party = try Party(bob: "readWrite", others: ["dan"])
+    private func twoShares(seed: UInt64 = 1) throws -> (Party, dan: Replica) {
+        let party = try Party(bob: "readWrite", seed: seed, others: ["dan"])
         let (alice, village) = (party.alice, party.village)
         try alice.machine.library.write("Other/o.jpg", "ooo")
         try #require(try village.settle())
@@ -455,6 +455,154 @@ import Testing
                 #expect((fields[.content]?.asset?.size ?? 16) == 16, "\(stored.change)")
             }
         }
+    }
+
+    @Test(arguments: [false, true])
+    func `what a photo was before its folder was shared is told by no device that has not read that share yet`(
+        isStopped: Bool
+    ) throws {
+        var (party, dan) = try twoShares()
+        let (alice, carol) = (party.alice, party.carol)
+        try alice.machine.library.write("Lake/p.jpg", "formerly")
+        try #require(try party.village.settle())
+        let second = try party.village.addDevice(of: alice, name: "alice2")
+        try #require(try party.village.settle())
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Lake")], title: "Lake", publicPermission: "none", isSealed: true))
+        try #require(alice.request(.invite(share: "Lake", accounts: ["carol"], permission: "readWrite")).code == 0)
+        try #require(carol.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        // Her other device is away.
+        func pass(_ replicas: [Replica]) throws {
+            for _ in 0..<8 {
+                for replica in replicas { _ = try replica.round() }
+                party.village.world.clock.advance(milliseconds: 700)
+            }
+        }
+        try pass([alice, carol, dan])
+        try alice.machine.library.write("Lake/p.jpg", "by now", saving: .replacing)
+        try pass([alice, carol, dan])
+        try carol.machine.shared.move("alice/Lake/p.jpg", to: "alice/Other/p.jpg")
+        // Alice is away, too.
+        try pass([carol, dan])
+        if isStopped {
+            try pass([alice, carol, dan])
+            #expect(alice.request(.stop(share: "Lake")).code == 0)
+            try pass([alice, carol, dan])
+        }
+        try pass([second, dan])
+        try #require(try party.village.settle())
+        #expect(dan.tree(.shared)["alice/Other/p.jpg"] == "by now", "\(dan.tree(.shared))")
+        #expect(second.tree(.library)["Other/p.jpg"] == "by now", "\(second.tree(.library))")
+        #expect(try !sizes(knownTo: dan).contains(8))
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `of a photo that goes to another share, back, and there again, each share is told what is said in it`(
+        seed: UInt64
+    ) throws {
+        let (party, dan) = try twoShares(seed: seed)
+        let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
+        let disk = carol.machine.shared
+        func take(_ old: String, to new: String) throws {
+            try disk.move(old, to: new)
+            if (try? disk.read(old + ".json")) != nil { try disk.move(old + ".json", to: new + ".json") }
+        }
+        let (summer, other) = ("alice/Summer/deep/b.jpg", "alice/Other/b.jpg")
+        try take(summer, to: other)
+        try #require(try village.settle())
+        try take(other, to: summer)
+        try #require(try village.settle())
+        try #require(bob.request(.caption(path: bob.path(summer, .shared), text: "for bob")).code == 0)
+        try #require(try village.settle())
+        try take(summer, to: other)
+        let document = String(decoding: try disk.read(other + ".json"), as: UTF8.self)
+        try disk.write(other + ".json", document.replacing("for bob", with: "for dan"))
+        try party.rounds(of: carol, 4)
+        let unread = "\(party.zone)"
+        alice.machine.faults.setRule { operation in
+            operation.part == "mount" && operation.path.contains(unread) ? .fail(.inputOutput) : nil
+        }
+        for _ in 0..<8 {
+            for replica in [alice, dan] { _ = try? replica.round() }
+            village.world.clock.advance(milliseconds: 700)
+        }
+        alice.machine.faults.setRule(nil)
+        try #require(try village.settle())
+        #expect(alice.tree(.library)["Other/b.jpg"] == "bbb", "\(alice.tree(.library))")
+        #expect(dan.sidecar(other, .shared)?.fields.caption == "for dan")
+        #expect(bob.tree(.shared)[summer] == nil, "\(bob.tree(.shared))")
+        for (replica, secret) in [(bob, "for dan"), (dan, "for bob")] {
+            for stored in try replica.store.read({ db in try db.history(after: 0, limit: .max) }) {
+                guard case .set(let fields) = stored.change.action else { continue }
+                #expect(!fields.values.contains { $0.text == secret }, "\(replica.label): \(stored.change)")
+            }
+        }
+    }
+
+    @Test(arguments: ["caption", "edit"])
+    func
+        `what was edited in a photo that its owner takes out, and another one to where the owner can't look, comes home`(
+            edit: String
+        ) throws
+    {
+        let (party, _) = try twoShares()
+        let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
+        try bob.machine.library.write("Bobs/x.jpg", "xxx")
+        try #require(try village.settle())
+        let made = bob.request(
+            .shareCreate(paths: [bob.path("Bobs")], title: "Bobs", publicPermission: "none", isSealed: true))
+        try #require(bob.request(.invite(share: "Bobs", accounts: ["carol"], permission: "readWrite")).code == 0)
+        try #require(carol.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        try alice.machine.library.move("Summer/deep/b.jpg", to: "Private/b.jpg")
+        try party.rounds(of: alice, 4, reachesContainer: false)
+        let place = "alice/Summer/deep/b.jpg"
+        try #require(bob.request(.tag(path: bob.path(place, .shared), titles: ["late"], isMember: true)).code == 0)
+        if edit == "caption" {
+            try #require(bob.request(.caption(path: bob.path(place, .shared), text: "late")).code == 0)
+        } else {
+            try bob.machine.shared.write(place, "by bob", saving: .replacing)
+        }
+        for _ in 0..<8 {
+            for replica in [bob, carol] { try replica.round() }
+            village.world.clock.advance(milliseconds: 700)
+        }
+        try carol.machine.shared.move(place, to: "bob/Bobs/b.jpg")
+        try party.rounds(of: carol, 4)
+        try #require(try village.settle())
+        let shown = alice.tree(.library).keys.filter { $0.hasPrefix("Private/b") }
+        let fields = shown.compactMap { alice.sidecar($0, .library)?.fields }
+        if edit == "caption" {
+            #expect(fields.contains { $0.caption == "late" }, "\(alice.tree(.library))")
+        } else {
+            #expect(alice.tree(.library).values.contains("by bob"), "\(alice.tree(.library))")
+        }
+        #expect(fields.contains { $0.tags?.contains("late") == true }, "\(fields)")
+    }
+
+    @Test func `a photo that a device took out of a share, and died before it could say so there, is taken out`() throws
+    {
+        var (party, _) = try twoShares()
+        let (alice, bob) = (party.alice, party.bob)
+        let second = try party.village.addDevice(of: alice, name: "alice2")
+        try bob.machine.shared.write("alice/Summer/a.jpg", "by bob", saving: .replacing)
+        try #require(try party.village.settle())
+        let share = "\(party.zone)"
+        alice.machine.faults.setRule { operation in
+            operation.part == "mount" && operation.path.contains(share) ? .fail(.inputOutput) : nil
+        }
+        try alice.machine.library.move("Summer/a.jpg", to: "Private/a.jpg")
+        for _ in 0..<4 {
+            _ = try? alice.round()
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        for _ in 0..<90 {
+            for replica in [second, bob] { try replica.round() }
+            party.village.world.clock.advance(milliseconds: 700)
+        }
+        let shown = second.tree(.library)
+        #expect(shown["Private/a.jpg"] == "by bob" && shown["Summer/a.jpg"] == nil, "\(shown)")
+        #expect(bob.tree(.shared)["alice/Summer/a.jpg"] == nil, "\(bob.tree(.shared))")
     }
 
     /// Alice takes an album out of the share, works on it, and is away; Bob, who edited a photo in it before he knew, goes on.
