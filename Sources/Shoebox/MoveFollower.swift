@@ -88,7 +88,10 @@ struct MoveFollower {
             // So does whoever else brings it to a share of one's own, also by way of other zones.
             let way = trail.way(from: zone, to: home, isAnew: !isMine(home))
             let isMarked = state.marks.contains { $0.destination == home }
-            guard !way.isUntold, way.isReached || isMine(home) || isMarked else { continue }
+            let leads = state.departures.contains { $0.destination.map(way.zones.contains) == true }
+            guard !way.isUntold, leads || !way.mayBeFromAnywhere, way.isReached || isMine(home) || isMarked else {
+                continue
+            }
             let arrived = Set((changes[home] ?? []).map(\.identity))
             if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
                 // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
@@ -326,10 +329,11 @@ struct MoveFollower {
     ) throws {
         for row in try db.allCompanions(of: RecordID(zone: zone, name: photo)) {
             guard let state = try db.state(of: row.id), !state.isDeleted else { continue }
-            // What went along to where the photo did not come from is said here, too.
-            guard state.isLive || state.openMoves.allSatisfy({ $0.destination.map(way.contains) == false }) else {
-                continue
+            // What went along to where the owner can't look, and the photo did not come from, is said here, too.
+            let isElsewhere = state.openMoves.allSatisfy { move in
+                move.destination.map { !way.contains($0) && !isMine($0) } == true
             }
+            guard state.isLive || isElsewhere else { continue }
             let old = try db.changes(of: row.id.name, in: zone)
             if row.type == .photoTag {
                 try forwardMembership(state, of: photo, from: zone, to: home)

@@ -80,6 +80,8 @@ public struct ZoneTrail {
         public var isReached = false
         /// Whether it went along without the dots that it had in the first zone, and that zone does not tell yet what went.
         public var isUntold = false
+        /// Whether it may have come so from anywhere: one way begins in a zone that can't be read, and nothing leads to that.
+        public var mayBeFromAnywhere = false
     }
 
     /// The ways to a zone, as far as is known. Of a zone that can't be read only the marks of others tell where it came from to that.
@@ -99,8 +101,7 @@ public struct ZoneTrail {
                 arrivals.filter { $0.to == step.zone }
                 + marks.filter { $0.to == step.zone }
                 .map { Arrival(from: $0.from, to: $0.to, isAnew: $0.isOthers, isTold: true) }
-            // It may have come from anywhere to there.
-            if edges.isEmpty, step.isAnew, !read.contains(step.zone) { way.isUntold = true }
+            if edges.isEmpty, step.isAnew, !read.contains(step.zone) { way.mayBeFromAnywhere = true }
             for edge in edges {
                 let isAnew = step.isAnew || edge.isAnew
                 way.zones.insert(edge.from)

@@ -580,6 +580,69 @@ import Testing
         #expect(fields.contains { $0.tags?.contains("late") == true }, "\(fields)")
     }
 
+    @Test func `what is edited late in a photo that came from where the owner can't look follows it all the same`()
+        throws
+    {
+        let (party, dan) = try twoShares()
+        let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
+        try bob.machine.library.write("Bobs/x.jpg", "xxx of bob")
+        try #require(try village.settle())
+        let made = bob.request(
+            .shareCreate(paths: [bob.path("Bobs")], title: "Bobs", publicPermission: "none", isSealed: true))
+        try #require(bob.request(.invite(share: "Bobs", accounts: ["carol"], permission: "readWrite")).code == 0)
+        try #require(carol.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        try carol.machine.shared.move("bob/Bobs/x.jpg", to: "alice/Summer/x.jpg")
+        try #require(try village.settle())
+        try alice.machine.library.move("Summer/x.jpg", to: "Other/x.jpg")
+        try #require(try village.settle())
+        let photo = dan.path("alice/Other/x.jpg", .shared)
+        try #require(dan.request(.caption(path: photo, text: "late")).code == 0)
+        try party.rounds(of: dan, 2, reachesContainer: false)
+        try alice.machine.library.move("Other/x.jpg", to: "Summer/x.jpg")
+        try party.rounds(of: alice, 4)
+        try #require(try village.settle())
+        #expect(alice.sidecar("Summer/x.jpg", .library)?.fields.caption == "late", "\(alice.tree(.library))")
+        #expect(dan.tree(.shared)["alice/Other/x.jpg"] == nil, "\(dan.tree(.shared))")
+    }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `a tag that is taken off where one device took a photo does not come back from where it was`(seed: UInt64)
+        throws
+    {
+        var (party, dan) = try twoShares(seed: seed)
+        let (alice, bob) = (party.alice, party.bob)
+        try alice.machine.library.write("Way/w.jpg", "www")
+        let second = try party.village.addDevice(of: alice, name: "alice2")
+        try #require(try party.village.settle())
+        let made = alice.request(
+            .shareCreate(paths: [alice.path("Way")], title: "Way", publicPermission: "none", isSealed: true))
+        try #require(made.code == 0)
+        try #require(try party.village.settle())
+        // The one device takes it to one share, knowing of the tag, and the other one to another, knowing nothing.
+        try second.machine.library.move("Summer/a.jpg", to: "Way/a.jpg")
+        try party.rounds(of: second, 4, reachesContainer: false)
+        try #require(
+            bob.request(.tag(path: bob.path("alice/Summer/a.jpg", .shared), titles: ["bobs"], isMember: true)).code == 0
+        )
+        func pass(_ replicas: [Replica]) throws {
+            for _ in 0..<8 {
+                for replica in replicas { try replica.round() }
+                party.village.world.clock.advance(milliseconds: 700)
+            }
+        }
+        try pass([bob, alice])
+        try alice.machine.library.move("Summer/a.jpg", to: "Other/a.jpg")
+        try pass([alice, dan])
+        let photo = dan.path("alice/Other/a.jpg", .shared)
+        try #require(dan.request(.tag(path: photo, titles: ["bobs"], isMember: false)).code == 0)
+        try pass([dan])
+        try #require(try party.village.settle())
+        let shown = alice.tree(.library).keys.filter { $0.hasSuffix("/a.jpg") }
+        #expect(shown.count == 1, "\(alice.tree(.library))")
+        for place in shown { #expect(alice.sidecar(place, .library)?.fields.tags ?? [] == [], "\(place)") }
+    }
+
     @Test func `a photo that a device took out of a share, and died before it could say so there, is taken out`() throws
     {
         var (party, _) = try twoShares()
