@@ -66,16 +66,13 @@ struct MoveFollower {
         for zone in untrusted { (states[zone], changes[zone]) = (nil, nil) }
         candidates.removeAll(where: untrusted.contains)
         guard candidates.count > 1 else { return try bringBack(id, type: type) }
-        var ended: [ZoneID: RecordState] = [:]
-        for zone in known where !isWritable(zone) {
-            ended[zone] = try db.state(of: RecordID(zone: zone, name: id.name))
-        }
-        var all = changes
-        for zone in known where !isWritable(zone) { all[zone] = try db.changes(of: id.name, in: zone) }
-        let trail = ZoneTrail(all, of: engine.account)
+        var ended: [ZoneID: [Change]] = [:]
+        for zone in known where !isWritable(zone) { ended[zone] = try db.changes(of: id.name, in: zone) }
+        let trail = ZoneTrail(changes.merging(ended) { here, _ in here }, of: engine.account)
         guard
             var home = homeZone(
-                of: states, leaving: ended, untold: trail.untold, private: engine.privateZone)
+                of: states, leaving: ended.compactMapValues { RecordState($0) }, untold: trail.untold,
+                private: engine.privateZone)
         else {
             if try passOnDeletions(of: id.name, changes, states) { return true }
             return try bringBack(id, type: type)
