@@ -21,6 +21,14 @@ struct UnjudgedCrossing {
     var stamp: FileStamp?
 }
 
+/// What a photo was in the other watched folder in between.
+private struct Interlude {
+    /// What it became there.
+    var id: RecordID
+    /// What is said of that otherwise.
+    var edits: [SidecarEdit]
+}
+
 extension Engine {
     /// Takes what was changed in the sidecars that go into a share along with their photos; returns how many changes that were.
     /// What leaves a share is read where it is by then: the people of the share are not told of it any more.
@@ -33,25 +41,58 @@ extension Engine {
         return count
     }
 
-    /// What was changed in the sidecars of photos that go from one share to another: it is read where they are then, and what
-    /// they said before is not for the people there.
+    /// What is said anew of photos on their way into a share. In sidecars that go from one share to another that is read where they
+    /// are then, and what they said before is not for the people there.
     func rewrittenByCrossings(_ changes: [LocalChange]) throws -> [RecordID: RewrittenDetails] {
-        var result: [RecordID: RewrittenDetails] = [:]
+        var result = try rewrittenElsewhere(changes)
         for (row, place, sidecar) in try crossingSidecars(changes, where: { isShare($0) && isShare($1) }) {
             guard let (_, document) = try changedSidecar(sidecar, of: row, at: place) else { continue }
-            var details = RewrittenDetails()
-            for edit in try store.read({ db in try edits(in: document, of: row.id, db) }) where edit.isAcceptable {
-                switch edit {
-                case .setCaption, .clearCaption: details.fields.insert(.caption)
-                case .setCustom(let key, _), .clearCustom(let key): details.fields.insert(.custom(key))
-                case .removeTag(let title): details.tags.insert(normalizedTagName(title))
-                case .setRating, .clearRating: details.isRated = true
-                case .addTag: break
+            let said = try store.read { db in try edits(in: document, of: row.id, db) }
+            for record in [row.id] + row.twins { result[record, default: RewrittenDetails()].formUnion(said) }
+        }
+        return result
+    }
+
+    /// What photos said that have been something else in the other watched folder, and go into a share from there: in their own folder
+    /// they still show as what they were. What counts is what was made of them there, by which their sidecars are read then.
+    private func rewrittenElsewhere(_ changes: [LocalChange]) throws -> [RecordID: RewrittenDetails] {
+        let crossings = zoneCrossings(changes).filter { isShare($0.value.zone) }
+        guard !crossings.isEmpty else { return [:] }
+        let elsewhere = placedElsewhere(changes)
+        var found: [(row: BaseRow, place: RelativePath, interlude: Interlude, sidecar: SidecarRow?)] = []
+        try store.read { db in
+            for (id, crossing) in crossings.sorted(by: { $0.key < $1.key }) {
+                for (row, place) in try photosGoing(with: id, to: crossing.path, besides: elsewhere, db) {
+                    guard let interlude = try interlude(of: row, db) else { continue }
+                    found.append((row, place, interlude, try db.sidecar(interlude.id)))
                 }
+            }
+        }
+        var result: [RecordID: RewrittenDetails] = [:]
+        for (row, place, interlude, sidecar) in found {
+            var details = RewrittenDetails()
+            details.formUnion(interlude.edits)
+            if let (_, document) = try changedSidecar(sidecar, of: row, known: interlude.id, at: place) {
+                details.formUnion(try store.read { db in try edits(in: document, of: interlude.id, db) })
             }
             for record in [row.id] + row.twins { result[record] = details }
         }
         return result
+    }
+
+    /// What a photo became in the other watched folder, and what is said of that otherwise; nil if it has not been there.
+    private func interlude(of row: BaseRow, _ db: Database) throws -> Interlude? {
+        guard let id = try db.departure(of: row.id)?.record, id != row.id, try db.state(of: id) != nil else {
+            return nil
+        }
+        let before = try details(of: row.id, db).sidecar
+        var now = try details(of: id, db).sidecar
+        // What is not said there has been taken away.
+        now.caption = now.caption ?? ""
+        now.tags = now.tags ?? []
+        now.rating = now.rating ?? 0
+        now.custom.merge(before.custom.mapValues { _ in "null" }) { said, _ in said }
+        return Interlude(id: id, edits: sidecarEdits(file: now, shown: before))
     }
 
     private func crossingSidecars(
@@ -110,17 +151,22 @@ extension Engine {
     }
 
     /// The sidecar that went along with a photo, if it is not as last seen. What can't be read now is read where it is then.
+    ///
+    /// - Parameters:
+    ///   - sidecar: as it was last seen; nil if it was not.
+    ///   - known: the record that it is of, if that is not the photo's.
     private func changedSidecar(
-        _ sidecar: SidecarRow, of row: BaseRow, at place: RelativePath
+        _ sidecar: SidecarRow?, of row: BaseRow, known: RecordID? = nil, at place: RelativePath
     ) throws -> (DirectoryEntry, SidecarDocument)? {
         guard let name = place.last else { return nil }
+        let id = known ?? row.id
         for candidate in SidecarName.candidates(for: name) {
             let path = place.parent.appending(candidate)
             guard let entry = try? files(row.root).entry(at: path), entry.kind == .file,
-                !entry.stamp.isUnchanged(from: sidecar.stamp),
+                sidecar.map({ entry.stamp.isUnchanged(from: $0.stamp) }) != true,
                 let bytes = try? files(row.root).readAll(path, maxBytes: SidecarDocument.bytesMax),
-                case .document(let document) = SidecarDocument.read(bytes), document.record == row.id.name,
-                try isUnderstood(document, of: row.id)
+                case .document(let document) = SidecarDocument.read(bytes), document.record == id.name,
+                try isUnderstood(document, of: id)
             else { continue }
             return (entry, document)
         }

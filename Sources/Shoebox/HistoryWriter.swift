@@ -1,4 +1,5 @@
 import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
@@ -12,6 +13,19 @@ struct RewrittenDetails {
     var tags: Set<String> = []
     /// Whether the account's own rating was changed.
     var isRated = false
+
+    /// Adds what edits of a sidecar write over, or take away.
+    mutating func formUnion(_ edits: [SidecarEdit]) {
+        for edit in edits where edit.isAcceptable {
+            switch edit {
+            case .setCaption, .clearCaption: fields.insert(.caption)
+            case .setCustom(let key, _), .clearCustom(let key): fields.insert(.custom(key))
+            case .removeTag(let title): tags.insert(normalizedTagName(title))
+            case .setRating, .clearRating: isRated = true
+            case .addTag: break
+            }
+        }
+    }
 }
 
 /// Writes one history transaction: own changes, each with the next dot and timestamp. Used inside one database write.

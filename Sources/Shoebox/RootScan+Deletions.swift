@@ -26,6 +26,7 @@ extension RootScan {
             if engine.isShown(id, in: root) { engine.missing[id] = nil }
         }
         try forgetReturned(besides: Set(moved.keys))
+        try noteReturned(besides: Set(moved.keys))
         let fresh = moved.filter { engine.missing[$0.key] == nil }.sorted { $0.key < $1.key }
         do {
             for id in try engine.forgetPutAway(fresh.map(\.value.row), root) { moved[id] = nil }

@@ -111,7 +111,41 @@ extension RootScan {
             }
         }
         guard !taken.isEmpty else { return }
-        try engine.store.write { db in for departure in taken { try db.setDeparture(departure) } }
+        try engine.store.write { db in
+            for departure in taken {
+                try db.setDeparture(departure)
+                // What went there and came back is what it was.
+                if let record = departure.record, try db.departure(of: record)?.record == departure.id {
+                    try db.removeDeparture(of: record)
+                }
+            }
+        }
+    }
+
+    /// Notes what is again where it was before it became something else in the other watched folder: it has come back from there,
+    /// and is what it was.
+    func noteReturned(besides moved: Set<RecordID>) throws {
+        let candidates = try engine.store.read { db in
+            try db.departures(to: root.other).filter { $0.record != nil && !moved.contains($0.id) }
+        }
+        for departure in candidates {
+            let (row, former) = try engine.store.read { db in
+                (try db.base(departure.id), try departure.record.flatMap(db.base))
+            }
+            guard let row, row.root == root, !row.isParked, row.stamp.identity == departure.former,
+                let path = try place(of: row), isFile(departure.former, at: path, in: root) == true
+            else { continue }
+            // A hard link has not left.
+            if let former, try !hasLeft(place(of: former), former.stamp.identity, from: former.root) { continue }
+            try engine.store.write { db in
+                try db.removeDeparture(of: row.id)
+                guard let former, former.root == root.other else { return }
+                try db.setDeparture(
+                    .init(
+                        id: former.id, former: former.stamp.identity, root: root, path: path,
+                        file: row.stamp.identity, record: row.id))
+            }
+        }
     }
 
     /// Whether a file that stands in the place of another one has to wait until the other watched folder was looked at, too:

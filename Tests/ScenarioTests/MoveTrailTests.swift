@@ -284,11 +284,15 @@ import Testing
         alice.machine.faults.setRule { operation in
             operation.part == "mount" && operation.path.contains(share) ? .fail(.inputOutput) : nil
         }
+        let storage = party.village.world.storage
+        func told() -> [String: [UInt8]] { storage.tree().filter { $0.key.contains(share) } }
+        let before = told()
         try alice.machine.library.move("Summer/a.jpg", to: "Private/a.jpg")
         for _ in 0..<4 {
             _ = try? alice.round()
             party.village.world.clock.advance(milliseconds: 700)
         }
+        try #require(!before.isEmpty && told() == before, "the old zone was told")
         for _ in 0..<90 {
             for replica in [second, bob] { try replica.round() }
             party.village.world.clock.advance(milliseconds: 700)

@@ -223,6 +223,102 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `nor is it when the photo lay in the library for a moment, and was given other words there`(
+        isAtOnce: Bool
+    ) throws {
+        let (party, dan) = try Party.twoShares()
+        let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
+        let (shared, own) = (carol.machine.shared, carol.machine.library)
+        let photo = carol.path("alice/Summer/deep/b.jpg", .shared)
+        try #require(carol.request(.caption(path: photo, text: "for bob")).code == 0)
+        try #require(carol.request(.tag(path: photo, titles: ["Lake", "bobs"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        func move(_ source: String, _ from: SimulatedDisk, _ target: String, _ to: SimulatedDisk) throws {
+            for suffix in ["", ".json"] { try from.move(source + suffix, to: target + suffix, on: to) }
+        }
+        try move("alice/Summer/deep/b.jpg", shared, "b.jpg", own)
+        try party.rounds(of: carol, 4)
+        let former = try #require(carol.sidecar("b.jpg", .library)?.fields)
+        try #require(former.caption == "for bob" && Set(former.tags ?? []) == ["Lake", "bobs"], "\(former)")
+        let document = String(decoding: try own.read("b.jpg.json"), as: UTF8.self)
+        let changed = document.replacing("for bob", with: "for dan").replacing("\"bobs\"", with: "\"dans\"")
+        try own.write("b.jpg.json", changed)
+        if !isAtOnce { try party.rounds(of: carol, 2) }
+        try #require(carol.tree(.shared)["alice/Summer/deep/b.jpg"] == nil && bob.tree(.shared).values.contains("bbb"))
+        try move("b.jpg", own, "alice/Other/b.jpg", shared)
+        try party.rounds(of: carol, 4)
+        try #require(try village.settle())
+        for (replica, folder, root) in [(alice, "", RootKind.library), (dan, "alice/", .shared)] {
+            let fields = try #require(replica.sidecar(folder + "Other/b.jpg", root)?.fields, "\(replica.label)")
+            #expect(fields.caption == "for dan" && Set(fields.tags ?? []) == ["Lake", "dans"], "\(fields)")
+        }
+        for (replica, secrets) in [(bob, ["for dan", "dans"]), (dan, ["for bob", "bobs"])] {
+            for stored in try replica.store.read({ db in try db.history(after: 0, limit: .max) }) {
+                guard case .set(let fields) = stored.change.action else { continue }
+                #expect(!fields.values.contains { secrets.contains($0.text ?? "") }, "\(replica.label): \(fields)")
+            }
+        }
+    }
+
+    @Test func `nor is it when a photo of one's own lay in a share of somebody's before it goes into one of one's own`()
+        throws
+    {
+        let (party, dan) = try Party.twoShares()
+        let (carol, village) = (party.carol, party.village)
+        let (shared, own) = (carol.machine.shared, carol.machine.library)
+        for path in ["Own/o.jpg", "Mine/n.jpg"] { try own.write(path, path) }
+        try #require(try village.settle())
+        try #require(carol.request(.caption(path: carol.path("Mine/n.jpg"), text: "for me")).code == 0)
+        let made = carol.request(
+            .shareCreate(paths: [carol.path("Own")], title: "Own", publicPermission: "none", isSealed: true))
+        try #require(carol.request(.invite(share: "Own", accounts: ["dan"], permission: "readWrite")).code == 0)
+        try #require(dan.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        for suffix in ["", ".json"] {
+            try own.move("Mine/n.jpg" + suffix, to: "alice/Summer/n.jpg" + suffix, on: shared)
+        }
+        try party.rounds(of: carol, 1)
+        let document = String(decoding: try shared.read("alice/Summer/n.jpg.json"), as: UTF8.self)
+        try #require(document.contains("for me"))
+        try shared.write("alice/Summer/n.jpg.json", document.replacing("for me", with: "for all"))
+        try party.rounds(of: carol, 1)
+        for suffix in ["", ".json"] {
+            try shared.move("alice/Summer/n.jpg" + suffix, to: "Own/n.jpg" + suffix, on: own)
+        }
+        try party.rounds(of: carol, 4)
+        try #require(try village.settle())
+        #expect(dan.sidecar("carol/Own/n.jpg", .shared)?.fields.caption == "for all", "\(dan.tree(.shared))")
+        for stored in try dan.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { $0.text == "for me" }, "\(stored.change)")
+        }
+    }
+
+    @Test func `what is said of a photo that has come back from the library goes along to another share`() throws {
+        let (party, dan) = try Party.twoShares()
+        let (carol, village) = (party.carol, party.village)
+        let (shared, own) = (carol.machine.shared, carol.machine.library)
+        try #require(
+            carol.request(.caption(path: carol.path("alice/Summer/deep/b.jpg", .shared), text: "old")).code == 0)
+        try #require(try village.settle())
+        for suffix in ["", ".json"] {
+            try shared.move("alice/Summer/deep/b.jpg" + suffix, to: "b.jpg" + suffix, on: own)
+        }
+        try party.rounds(of: carol, 4)
+        for suffix in ["", ".json"] {
+            try own.move("b.jpg" + suffix, to: "alice/Summer/deep/b.jpg" + suffix, on: shared)
+        }
+        try party.rounds(of: carol, 4)
+        try #require(
+            carol.request(.caption(path: carol.path("alice/Summer/deep/b.jpg", .shared), text: "new")).code == 0)
+        try party.rounds(of: carol, 2)
+        try shared.move("alice/Summer/deep/b.jpg", to: "alice/Other/b.jpg")
+        try party.rounds(of: carol, 4)
+        try #require(try village.settle())
+        #expect(dan.sidecar("alice/Other/b.jpg", .shared)?.fields.caption == "new", "\(dan.tree(.shared))")
+    }
+
     @Test func `nor is it of a photo that two people had put there at once`() throws {
         let (party, dan) = try Party.twoShares()
         let (alice, bob, village) = (party.alice, party.bob, party.village)
