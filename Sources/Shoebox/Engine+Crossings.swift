@@ -70,21 +70,23 @@ extension Engine {
         }
         var result: [RecordID: RewrittenDetails] = [:]
         for (row, place, interlude, sidecar) in found {
-            var details = RewrittenDetails()
-            details.formUnion(interlude.edits)
+            // A sidecar that has not been read there yet tells itself what was changed.
+            guard sidecarHint(for: place, root: row.root) != row.id.name else { continue }
+            var said = interlude.edits
             if let (_, document) = try changedSidecar(sidecar, of: row, known: interlude.id, at: place) {
-                details.formUnion(try store.read { db in try edits(in: document, of: interlude.id, db) })
+                said += try store.read { db in try edits(in: document, of: interlude.id, db) }
             }
-            for record in [row.id] + row.twins { result[record] = details }
+            for record in [row.id] + row.twins { result[record, default: RewrittenDetails()].formUnion(said) }
         }
         return result
     }
 
-    /// What a photo became in the other watched folder, and what is said of that otherwise; nil if it has not been there.
+    /// What a photo became in the other watched folder, and what is said of that otherwise; nil if it has not been there. One that
+    /// was carried to and fro by itself, and of which nothing was said there, is as if it had gone straight.
     private func interlude(of row: BaseRow, _ db: Database) throws -> Interlude? {
-        guard let id = try db.departure(of: row.id)?.record, id != row.id, try db.state(of: id) != nil else {
-            return nil
-        }
+        guard let departure = try db.departure(of: row.id), let id = departure.record, id != row.id,
+            departure.former == row.stamp.identity, try isAnythingSaid(of: id, db)
+        else { return nil }
         let before = try details(of: row.id, db).sidecar
         var now = try details(of: id, db).sidecar
         // What is not said there has been taken away.
@@ -93,6 +95,13 @@ extension Engine {
         now.rating = now.rating ?? 0
         now.custom.merge(before.custom.mapValues { _ in "null" }) { said, _ in said }
         return Interlude(id: id, edits: sidecarEdits(file: now, shown: before))
+    }
+
+    /// Whether anything was ever said of a photo, taken back or not.
+    private func isAnythingSaid(of id: RecordID, _ db: Database) throws -> Bool {
+        guard let state = try db.state(of: id) else { return false }
+        let isSaid = state.fields.keys.contains { $0 == .caption || $0.customKey != nil }
+        return try isSaid || !db.allCompanions(of: id).isEmpty
     }
 
     private func crossingSidecars(

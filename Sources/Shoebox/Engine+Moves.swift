@@ -76,6 +76,7 @@ extension Engine {
         if id != row.id, let other = try db.base(id) { try lookAgain(at: other, db) }
         var moved = row
         try db.removeBase(row.id)
+        if id != row.id { try db.rekeyDeparture(to: row.id, as: id) }
         moved.id = id
         // One that others changed or moved meanwhile is no twin any more.
         moved.twins = twins

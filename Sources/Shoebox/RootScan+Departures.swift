@@ -126,24 +126,31 @@ extension RootScan {
     /// and is what it was.
     func noteReturned(besides moved: Set<RecordID>) throws {
         let candidates = try engine.store.read { db in
-            try db.departures(to: root.other).filter { $0.record != nil && !moved.contains($0.id) }
-        }
-        for departure in candidates {
-            let (row, former) = try engine.store.read { db in
-                (try db.base(departure.id), try departure.record.flatMap(db.base))
+            try db.departures(to: root.other).compactMap { departure -> (DepartureRow, BaseRow)? in
+                guard departure.record != nil, !moved.contains(departure.id), let row = try db.base(departure.id),
+                    row.root == root, !row.isParked, isRecursive || listedFolders.contains(row.parent)
+                else { return nil }
+                return (departure, row)
             }
-            guard let row, row.root == root, !row.isParked, row.stamp.identity == departure.former,
-                let path = try place(of: row), isFile(departure.former, at: path, in: root) == true
-            else { continue }
-            // A hard link has not left.
-            if let former, try !hasLeft(place(of: former), former.stamp.identity, from: former.root) { continue }
+        }
+        for (departure, row) in candidates {
+            // What was put there since is not it: then it was written anew, and never came back.
+            guard let path = try place(of: row), isFile(row.stamp.identity, at: path, in: root) == true else {
+                continue
+            }
+            let other = try engine.store.read { db in try departure.record.flatMap(db.base) }
+            // Of a hard link, both are where they belong.
+            let hasComeBack = try other.map { other in
+                try row.stamp.identity == departure.former && other.root == root.other
+                    && hasLeft(place(of: other), other.stamp.identity, from: other.root)
+            }
             try engine.store.write { db in
                 try db.removeDeparture(of: row.id)
-                guard let former, former.root == root.other else { return }
+                guard let other, hasComeBack == true else { return }
                 try db.setDeparture(
                     .init(
-                        id: former.id, former: former.stamp.identity, root: root, path: path,
-                        file: row.stamp.identity, record: row.id))
+                        id: other.id, former: other.stamp.identity, root: root, path: path, file: row.stamp.identity,
+                        record: row.id))
             }
         }
     }

@@ -94,7 +94,7 @@ extension Database {
     }
 
     /// Says that what a file became elsewhere is another record from now on.
-    func rekeyDeparture(to old: RecordID, as new: RecordID) throws {
+    public func rekeyDeparture(to old: RecordID, as new: RecordID) throws {
         try cachedStatement(
             sql: "UPDATE departure SET newZone = ?, newRecord = ? WHERE newZone = ? AND newRecord = ?"
         ).execute(arguments: [new.zone.data, new.name.data, old.zone.data, old.name.data])

@@ -319,6 +319,72 @@ import Testing
         #expect(dan.sidecar("alice/Other/b.jpg", .shared)?.fields.caption == "new", "\(dan.tree(.shared))")
     }
 
+    @Test(arguments: [false, true])
+    func `what is said of a photo goes along when it is carried over the library by itself`(
+        isSidecarLate: Bool
+    ) throws {
+        let (party, dan) = try Party.twoShares()
+        let (carol, village) = (party.carol, party.village)
+        let (shared, own) = (carol.machine.shared, carol.machine.library)
+        let photo = carol.path("alice/Summer/deep/b.jpg", .shared)
+        try #require(carol.request(.caption(path: photo, text: "said")).code == 0)
+        try #require(carol.request(.tag(path: photo, titles: ["Lake"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        try shared.move("alice/Summer/deep/b.jpg", to: "b.jpg", on: own)
+        try party.rounds(of: carol, 4)
+        try #require(carol.tree(.library)["b.jpg"] == "bbb")
+        if isSidecarLate {
+            try shared.move("alice/Summer/deep/b.jpg.json", to: "alice/Other/b.jpg.json")
+        }
+        try own.move("b.jpg", to: "alice/Other/b.jpg", on: shared)
+        try party.rounds(of: carol, 4)
+        try #require(try village.settle())
+        let fields = try #require(dan.sidecar("alice/Other/b.jpg", .shared)?.fields, "\(dan.tree(.shared))")
+        #expect(fields.caption == "said" && fields.tags == ["Lake"], "\(fields)")
+    }
+
+    @Test(arguments: [false, true])
+    func `nor is it of a photo that is renamed in an album which goes to another share, and changed there`(
+        isOverLibrary: Bool
+    ) throws {
+        let (party, dan) = try Party.twoShares()
+        let (carol, village) = (party.carol, party.village)
+        let (shared, own) = (carol.machine.shared, carol.machine.library)
+        let photo = carol.path("alice/Summer/deep/b.jpg", .shared)
+        try #require(carol.request(.caption(path: photo, text: "for bob")).code == 0)
+        try #require(carol.request(.tag(path: photo, titles: ["Lake", "bobs"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        var (disk, place) = (shared, "alice/Summer/deep")
+        if isOverLibrary {
+            for suffix in ["", ".json"] {
+                try shared.move(place + "/b.jpg" + suffix, to: "deep/b.jpg" + suffix, on: own)
+            }
+            (disk, place) = (own, "deep")
+            try party.rounds(of: carol, 4)
+            try #require(carol.sidecar("deep/b.jpg", .library)?.fields.caption == "for bob")
+        }
+        for suffix in ["", ".json"] { try disk.move(place + "/b.jpg" + suffix, to: place + "/c.jpg" + suffix) }
+        let document = String(decoding: try disk.read(place + "/c.jpg.json"), as: UTF8.self)
+        let changed = document.replacing("for bob", with: "for dan").replacing("\"bobs\"", with: "\"dans\"")
+        try disk.write(place + "/c.jpg.json", changed)
+        if isOverLibrary {
+            try party.rounds(of: carol, 2)
+            for suffix in ["", ".json"] {
+                try own.move("deep/c.jpg" + suffix, to: "alice/Other/deep/c.jpg" + suffix, on: shared)
+            }
+        } else {
+            try shared.move(place, to: "alice/Other/deep")
+        }
+        try party.rounds(of: carol, 4)
+        try #require(try village.settle())
+        let fields = try #require(dan.sidecar("alice/Other/deep/c.jpg", .shared)?.fields, "\(dan.tree(.shared))")
+        #expect(fields.caption == "for dan" && Set(fields.tags ?? []) == ["Lake", "dans"], "\(fields)")
+        for stored in try dan.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { ["for bob", "bobs"].contains($0.text ?? "") }, "\(stored.change)")
+        }
+    }
+
     @Test func `nor is it of a photo that two people had put there at once`() throws {
         let (party, dan) = try Party.twoShares()
         let (alice, bob, village) = (party.alice, party.bob, party.village)
