@@ -21,21 +21,13 @@ struct UnjudgedCrossing {
     var stamp: FileStamp?
 }
 
-/// What a photo was in the other watched folder in between.
-private struct Interlude {
-    /// What it became there.
-    var id: RecordID
-    /// What is said of that otherwise.
-    var edits: [SidecarEdit]
-}
-
 extension Engine {
     /// Takes what was changed in the sidecars that go into a share along with their photos; returns how many changes that were.
     /// What leaves a share is read where it is by then: the people of the share are not told of it any more.
     func readCrossingSidecars(_ changes: [LocalChange], root: RootKind, author: String) throws -> Int {
         var count = 0
         for (row, place, sidecar) in try crossingSidecars(changes, where: { from, _ in !isShare(from) }) {
-            guard let (entry, document) = try changedSidecar(sidecar, of: row, at: place) else { continue }
+            guard let (entry, document) = try changedSidecar(sidecar, of: row.id, at: place, row.root) else { continue }
             count += try takeCrossing(document, entry, of: row, at: place, author: author)
         }
         return count
@@ -46,7 +38,7 @@ extension Engine {
     func rewrittenByCrossings(_ changes: [LocalChange]) throws -> [RecordID: RewrittenDetails] {
         var result = try rewrittenElsewhere(changes)
         for (row, place, sidecar) in try crossingSidecars(changes, where: { isShare($0) && isShare($1) }) {
-            guard let (_, document) = try changedSidecar(sidecar, of: row, at: place) else { continue }
+            guard let (_, document) = try changedSidecar(sidecar, of: row.id, at: place, row.root) else { continue }
             let said = try store.read { db in try edits(in: document, of: row.id, db) }
             for record in [row.id] + row.twins { result[record, default: RewrittenDetails()].formUnion(said) }
         }
@@ -59,42 +51,65 @@ extension Engine {
         let crossings = zoneCrossings(changes).filter { isShare($0.value.zone) }
         guard !crossings.isEmpty else { return [:] }
         let elsewhere = placedElsewhere(changes)
-        var found: [(row: BaseRow, place: RelativePath, interlude: Interlude, sidecar: SidecarRow?)] = []
-        try store.read { db in
-            for (id, crossing) in crossings.sorted(by: { $0.key < $1.key }) {
-                for (row, place) in try photosGoing(with: id, to: crossing.path, besides: elsewhere, db) {
-                    guard let interlude = try interlude(of: row, db) else { continue }
-                    found.append((row, place, interlude, try db.sidecar(interlude.id)))
-                }
+        let going = try store.read { db in
+            try crossings.sorted { $0.key < $1.key }.flatMap { id, crossing in
+                try photosGoing(with: id, to: crossing.path, besides: elsewhere, db)
             }
         }
         var result: [RecordID: RewrittenDetails] = [:]
-        for (row, place, interlude, sidecar) in found {
-            // A sidecar that has not been read there yet tells itself what was changed.
-            guard sidecarHint(for: place, root: row.root) != row.id.name else { continue }
-            var said = interlude.edits
-            if let (_, document) = try changedSidecar(sidecar, of: row, known: interlude.id, at: place) {
-                said += try store.read { db in try edits(in: document, of: interlude.id, db) }
+        for (row, place) in going {
+            guard let id = try interlude(of: row, at: place) else { continue }
+            let sidecar = try store.read { db in try db.sidecar(id) }
+            let document = try changedSidecar(sidecar, of: id, at: place, row.root)?.document
+            let said = try store.read { db in
+                try editsBetween(row.id, and: id, db) + (document.map { try edits(in: $0, of: id, db) } ?? [])
             }
             for record in [row.id] + row.twins { result[record, default: RewrittenDetails()].formUnion(said) }
         }
         return result
     }
 
-    /// What a photo became in the other watched folder, and what is said of that otherwise; nil if it has not been there. One that
-    /// was carried to and fro by itself, and of which nothing was said there, is as if it had gone straight.
-    private func interlude(of row: BaseRow, _ db: Database) throws -> Interlude? {
-        guard let departure = try db.departure(of: row.id), let id = departure.record, id != row.id,
-            departure.former == row.stamp.identity, try isAnythingSaid(of: id, db)
-        else { return nil }
-        let before = try details(of: row.id, db).sidecar
+    /// What a photo became in the other watched folder; nil if it has not been there. One that was carried to and fro by itself,
+    /// and of which nothing was said there, is as if it had gone straight.
+    private func interlude(of row: BaseRow, at place: RelativePath) throws -> RecordID? {
+        let (departure, own) = try store.read { db in (try db.departure(of: row.id), try db.sidecar(row.id)) }
+        let known = departure.flatMap { $0.former == row.stamp.identity ? $0.record : nil }
+        // A sidecar that has not been read there yet tells itself what was changed.
+        guard known == nil || sidecarHint(for: place, root: row.root) != row.id.name else { return nil }
+        // What was copied there, and deleted where it was, is known by its sidecar alone.
+        let name = try known == nil ? sidecars(beside: place, row.root, unlike: own).first?.document.record : nil
+        return try store.read { db in
+            guard let id = try known ?? name.flatMap({ try self.record(named: $0, like: row, db) }), id != row.id,
+                try isAnythingSaid(of: id, db)
+            else { return nil }
+            return id
+        }
+    }
+
+    /// Another record of the content of a photo, by its name.
+    private func record(named name: RecordName, like row: BaseRow, _ db: Database) throws -> RecordID? {
+        guard name != row.id.name else { return nil }
+        var former: RecordID?
+        for id in zones.keys.sorted().map({ RecordID(zone: $0, name: name) }) {
+            guard let state = try db.state(of: id), state[.content]?.asset?.contentHash == row.contentHash else {
+                continue
+            }
+            // Where it is, rather than where it was.
+            if state.isLive { return id }
+            former = former ?? id
+        }
+        return former
+    }
+
+    /// What is said otherwise of what a photo became: what is not said there has been taken away.
+    private func editsBetween(_ former: RecordID, and id: RecordID, _ db: Database) throws -> [SidecarEdit] {
+        let before = try details(of: former, db).sidecar
         var now = try details(of: id, db).sidecar
-        // What is not said there has been taken away.
         now.caption = now.caption ?? ""
         now.tags = now.tags ?? []
         now.rating = now.rating ?? 0
         now.custom.merge(before.custom.mapValues { _ in "null" }) { said, _ in said }
-        return Interlude(id: id, edits: sidecarEdits(file: now, shown: before))
+        return sidecarEdits(file: now, shown: before)
     }
 
     /// Whether anything was ever said of a photo, taken back or not.
@@ -159,27 +174,30 @@ extension Engine {
             })
     }
 
-    /// The sidecar that went along with a photo, if it is not as last seen. What can't be read now is read where it is then.
-    ///
-    /// - Parameters:
-    ///   - sidecar: as it was last seen; nil if it was not.
-    ///   - known: the record that it is of, if that is not the photo's.
+    /// The sidecar of a record that lies beside a photo where that went, if it is not as last seen. What can't be read now is read
+    /// where it is then.
     private func changedSidecar(
-        _ sidecar: SidecarRow?, of row: BaseRow, known: RecordID? = nil, at place: RelativePath
-    ) throws -> (DirectoryEntry, SidecarDocument)? {
-        guard let name = place.last else { return nil }
-        let id = known ?? row.id
-        for candidate in SidecarName.candidates(for: name) {
+        _ sidecar: SidecarRow?, of id: RecordID, at place: RelativePath, _ root: RootKind
+    ) throws -> (entry: DirectoryEntry, document: SidecarDocument)? {
+        try sidecars(beside: place, root, unlike: sidecar).first { _, document in
+            try document.record == id.name && isUnderstood(document, of: id)
+        }
+    }
+
+    /// The sidecars beside a place, without the one that is as it was last seen.
+    private func sidecars(
+        beside place: RelativePath, _ root: RootKind, unlike known: SidecarRow?
+    ) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
+        guard let name = place.last else { return [] }
+        return SidecarName.candidates(for: name).compactMap { candidate in
             let path = place.parent.appending(candidate)
-            guard let entry = try? files(row.root).entry(at: path), entry.kind == .file,
-                sidecar.map({ entry.stamp.isUnchanged(from: $0.stamp) }) != true,
-                let bytes = try? files(row.root).readAll(path, maxBytes: SidecarDocument.bytesMax),
-                case .document(let document) = SidecarDocument.read(bytes), document.record == id.name,
-                try isUnderstood(document, of: id)
-            else { continue }
+            guard let entry = try? files(root).entry(at: path), entry.kind == .file,
+                known.map({ entry.stamp.isUnchanged(from: $0.stamp) }) != true,
+                let bytes = try? files(root).readAll(path, maxBytes: SidecarDocument.bytesMax),
+                case .document(let document) = SidecarDocument.read(bytes)
+            else { return nil }
             return (entry, document)
         }
-        return nil
     }
 
     private func takeCrossing(

@@ -13,16 +13,16 @@ public struct ZoneCrossing: Hashable, Sendable {
 /// - Parameter changes: as a plan has them: new folders before what is put into them.
 public func zoneCrossings(_ changes: [LocalChange]) -> [RecordID: ZoneCrossing] {
     var created: [Int: ZoneID] = [:]
-    var travelling: [RelativePath: (from: ZoneID, to: ZoneID)] = [:]
+    var placed: [RelativePath: (from: ZoneID, to: ZoneID)] = [:]
     func zone(_ folder: FolderReference, holding path: RelativePath) -> ZoneID? {
         switch folder {
         case .created(let number): return created[number]
         case .existing(let id):
-            // A folder that goes to another zone itself is where it goes, and so is all that lies in it.
+            // A folder that goes to another zone itself is where it goes, and so is what of its zone lies in it.
             var next = path
             while !next.isRoot {
                 next = next.parent
-                if let way = travelling[next], way.from == id.zone { return way.to }
+                if let way = placed[next] { return way.from == id.zone ? way.to : id.zone }
             }
             return id.zone
         }
@@ -32,10 +32,10 @@ public func zoneCrossings(_ changes: [LocalChange]) -> [RecordID: ZoneCrossing] 
         switch change {
         case .create(let number, .folder, let folder, let path, _, _, _): created[number] = zone(folder, holding: path)
         case .place(let id, let folder, _, let path, _):
-            if let zone = zone(folder, holding: path), zone != id.zone, !id.isZoneRoot {
-                result[id] = ZoneCrossing(zone: zone, path: path)
-                travelling[path] = (id.zone, zone)
-            }
+            guard let zone = zone(folder, holding: path) else { continue }
+            // The folder of a share stays that, wherever it is.
+            placed[path] = (id.zone, id.isZoneRoot ? id.zone : zone)
+            if zone != id.zone, !id.isZoneRoot { result[id] = ZoneCrossing(zone: zone, path: path) }
         case .restamp, .edit, .create, .delete: break
         }
     }

@@ -223,9 +223,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
+    @Test(arguments: [false, true], [false, true])
     func `nor is it when the photo lay in the library for a moment, and was given other words there`(
-        isAtOnce: Bool
+        isAtOnce: Bool, isCopied: Bool
     ) throws {
         let (party, dan) = try Party.twoShares()
         let (alice, bob, carol, village) = (party.alice, party.bob, party.carol, party.village)
@@ -235,7 +235,14 @@ import Testing
         try #require(carol.request(.tag(path: photo, titles: ["Lake", "bobs"], isMember: true)).code == 0)
         try #require(try village.settle())
         func move(_ source: String, _ from: SimulatedDisk, _ target: String, _ to: SimulatedDisk) throws {
-            for suffix in ["", ".json"] { try from.move(source + suffix, to: target + suffix, on: to) }
+            for suffix in ["", ".json"] {
+                if isCopied {
+                    try to.write(target + suffix, String(decoding: try from.read(source + suffix), as: UTF8.self))
+                    try from.delete(source + suffix)
+                } else {
+                    try from.move(source + suffix, to: target + suffix, on: to)
+                }
+            }
         }
         try move("alice/Summer/deep/b.jpg", shared, "b.jpg", own)
         try party.rounds(of: carol, 4)
