@@ -99,6 +99,7 @@ extension Engine {
         }
         guard let name else { return false }
         if replaced == nil, details.isEmpty, settings.sidecars == .whenNeeded { return false }
+        guard try isPhotoThere(row, in: directory) else { return nil }
         let rev = encodeHex(world.randomBytes(8))
         let document = SidecarDocument(record: row.id.name, rev: rev, fields: details.sidecar, unknown: unknown)
         let mode: UInt16 = may(.rate, in: row.id.zone) ? 0o644 : 0o444
@@ -114,14 +115,15 @@ extension Engine {
         switch outcome {
         case .done(let stamp):
             guard let stamp else { return false }
-            guard folders.isThere(directory) else {
+            let isFolderThere = folders.isThere(directory)
+            guard isFolderThere, try replaced != nil || isPhotoThere(row, in: directory) else {
                 // There it would be said of some other photo.
                 if replaced == nil,
                     try files.entry(at: directory.appending(name))?.stamp.isUnchanged(from: stamp) == true
                 {
                     try files.removeFile(directory.appending(name))
                 }
-                lookAtObstacle(in: .init(root: row.root, path: directory))
+                if !isFolderThere { lookAtObstacle(in: .init(root: row.root, path: directory)) }
                 return nil
             }
             try clearProblem("sidecarNotWritten", path: display(directory.appending(name), row.root))
@@ -137,6 +139,14 @@ extension Engine {
             try reportUnwritten(directory.appending(name), root: row.root, error)
             return nil
         }
+    }
+
+    /// Whether a photo is where it was last seen: a person may have moved it just now, sidecar and all. If not, it is looked for.
+    private func isPhotoThere(_ row: BaseRow, in directory: RelativePath) throws -> Bool {
+        let entry = try files(row.root).entry(at: directory.appending(row.name))
+        if entry?.kind == .file, entry?.stamp.isSameFile(as: row.stamp) == true { return true }
+        if missing[row.id] == nil { later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds() }
+        return false
     }
 
     /// The bytes of what has the name of a sidecar; none if it is too long for one, or must not be read.

@@ -263,7 +263,8 @@ extension Engine {
         let rev = document.record == id.name ? document.rev : nil
         let current = try details(of: id, db).sidecar
         let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields)
-        return try sidecarEdits(file: document.fields, shown: shown, current: current).filter { edit in
+        let file = try document.record == id.name ? document.fields : fieldsByNow(document, db)
+        return try sidecarEdits(file: file, shown: shown, current: current).filter { edit in
             try rev == nil || shown != nil || !wasSaid(edit, of: id, db)
         }
     }

@@ -95,3 +95,40 @@ public func sidecarEdits(
     }
     return edits
 }
+
+/// What a sidecar says that has not been written anew since other things are said of its photo.
+///
+/// - Parameters:
+///   - file: what the file says. What differs from `shown` was written by a person, and stays.
+///   - shown: the state of the file's own `rev`.
+///   - current: what is said of its photo now.
+///   - isMoved: whether what is said now takes the place of what is said no more; else that is left out.
+public func updatedFields(
+    _ file: SidecarFields, shown: SidecarFields, current: SidecarFields, isMoved: Bool
+) -> SidecarFields {
+    func value<T: Equatable>(_ file: T?, _ shown: T?, _ current: T?, none: T) -> T? {
+        let before = shown ?? none
+        guard (file ?? before) == before, (current ?? none) != before else { return file }
+        return isMoved ? current : nil
+    }
+    var result = file
+    result.caption = value(file.caption, shown.caption, current.caption, none: "")
+    result.rating = value(file.rating, shown.rating, current.rating, none: 0)
+    for key in Set(shown.custom.keys).union(file.custom.keys).union(current.custom.keys) {
+        result.custom[key] = value(file.custom[key], shown.custom[key], current.custom[key], none: "null")
+    }
+    let before = Set((shown.tags ?? []).map(normalizedTagName))
+    let now = Set((current.tags ?? []).map(normalizedTagName))
+    let tags = file.tags ?? []
+    let written = Set(tags.map(normalizedTagName))
+    result.tags = tags.filter { tag in
+        let key = normalizedTagName(tag)
+        return !before.contains(key) || now.contains(key)
+    }
+    guard isMoved else { return result }
+    result.tags? += (current.tags ?? []).filter { tag in
+        let key = normalizedTagName(tag)
+        return !before.contains(key) && !written.contains(key)
+    }
+    return result
+}

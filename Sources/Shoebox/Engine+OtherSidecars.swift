@@ -1,0 +1,36 @@
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxWorld
+
+import class GRDB.Database
+
+// A sidecar that was written for one record and lies beside the photo of another: it was copied, or went along to another watched
+// folder. What was said of its record since is not in it yet, as when a person calls a command and moves the files at once.
+
+extension Engine {
+    /// What the sidecar of another record says, as far as that is still said of it; of the very file that was its sidecar, and is
+    /// there no more, what is said of it by now. What a person wrote into the file counts as it stands.
+    func fieldsByNow(_ document: SidecarDocument, _ db: Database) throws -> SidecarFields {
+        guard let name = document.record, let rev = document.rev else { return document.fields }
+        for id in zones.keys.sorted().map({ RecordID(zone: $0, name: name) }) {
+            guard let shown = try db.sidecarState(rev: rev, of: id).flatMap(Self.fields) else { continue }
+            return updatedFields(
+                document.fields, shown: shown, current: try details(of: id, db).sidecar,
+                isMoved: try hasLostSidecar(id, of: rev, db))
+        }
+        return document.fields
+    }
+
+    /// Whether what was last written as the sidecar of a record is gone from beside its photo.
+    private func hasLostSidecar(_ id: RecordID, of rev: String, _ db: Database) throws -> Bool {
+        guard let sidecar = try db.sidecar(id), sidecar.rev == rev, let row = try db.base(id), !row.isParked,
+            let folder = try db.basePath(of: row.parent, top: [top(row.root)])
+        else { return false }
+        do throws(FileError) {
+            guard let entry = try files(row.root).entry(at: folder.appending(sidecar.name)) else { return true }
+            return !entry.stamp.isSameFile(as: sidecar.stamp)
+        } catch { return error.isAbsence }
+    }
+}
