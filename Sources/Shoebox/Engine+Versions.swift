@@ -237,6 +237,7 @@ extension Engine {
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             try writer.write(new, type: state.type, .set(fields))
+            try bringCompanions(of: id, to: new, &writer)
             try writer.finish()
             try db.markDirty(new)
         }
@@ -245,6 +246,24 @@ extension Engine {
                 "'\(shown)' comes back as a new photo\(isShare(id.zone) ? ", for everybody" : ""): the one that was there was moved to where you have no part any more."
             ],
             values: ["contentHash": asset.contentHash.description])
+    }
+
+    /// Gives a new photo the tags that one had which went elsewhere, and this account's own rating.
+    private func bringCompanions(of id: RecordID, to new: RecordID, _ writer: inout HistoryWriter) throws {
+        let db = writer.db
+        let titles = try tagTitles(in: id.zone, db)
+        for row in try db.allCompanions(of: id) {
+            guard let state = try db.state(of: row.id), state.isLive || state.movedTo != nil else { continue }
+            if row.type == .photoTag, may(.tag, in: id.zone), state[.member]?.boolean != false,
+                let title = state[.tag]?.reference.flatMap({ titles[$0] })
+            {
+                try setTag(title, on: new, isMember: true, writer: &writer)
+            } else if row.type == .rating, may(.rate, in: id.zone), state.fields[.value]?.winner?.author == account,
+                let value = state[.value]?.integer, (1...5).contains(value)
+            {
+                try setRating(Int(value), on: new, writer: &writer)
+            }
+        }
     }
 
     /// Writes a value of a deleted record again as it is, by which all of it is alive.

@@ -1,3 +1,4 @@
+import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
@@ -13,6 +14,11 @@ import Testing
         let party = try Party(bob: "readWrite")
         let (alice, bob, village) = (party.alice, party.bob, party.village)
         try bob.machine.shared.write("alice/Summer/a.jpg", "from bob", saving: .replacing)
+        try #require(try village.settle())
+        let photo = bob.path("alice/Summer/a.jpg", .shared)
+        try #require(bob.request(.tag(path: photo, titles: ["Lake", "off"], isMember: true)).code == 0)
+        try #require(bob.request(.tag(path: photo, titles: ["off"], isMember: false)).code == 0)
+        try #require(bob.request(.rate(path: photo, value: 4)).code == 0)
         try #require(try village.settle())
         if place.hasPrefix("Other/") {
             try alice.machine.library.write("Other/o.jpg", "ooo")
@@ -42,6 +48,8 @@ import Testing
         #expect(bob.tree(.shared)["alice/Summer/a.jpg"] == content, "\(bob.tree(.shared))")
         #expect(alice.tree(.library)["Summer/a.jpg"] == content, "\(alice.tree(.library))")
         #expect(alice.tree(.library)[place] == "from bob", "\(alice.tree(.library))")
+        let fields = try #require(bob.sidecar("alice/Summer/a.jpg", .shared)?.fields)
+        #expect(fields.tags == ["Lake"] && fields.rating == 4, "\(fields)")
         let names = alice.tree(.library).keys.filter { !$0.hasPrefix("Summer/") }
         #expect(names.count == (place.hasPrefix("Other") ? 3 : 2), "\(names)")
     }
