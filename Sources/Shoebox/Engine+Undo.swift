@@ -64,7 +64,14 @@ extension Engine {
                 guard let state = try db.state(of: step.id) else { continue }
                 switch step.reversal {
                 case .write(let fields):
-                    try writer.write(step.id, type: state.type, .set(fields), context: state.vector)
+                    let change = try writer.write(step.id, type: state.type, .set(fields), context: state.vector)
+                    // What no file shows is shown by being said: who moves the photo now has seen it.
+                    if fields.keys.allSatisfy({ $0 == .caption || $0.customKey != nil }),
+                        var base = try db.base(step.id)
+                    {
+                        base.vector.insert(change.dot)
+                        try db.setBase(base)
+                    }
                 case .delete: try writer.write(step.id, type: state.type, .delete, context: state.vector)
                 case .revive: try revive(step.id, state, &writer)
                 case .nothing: continue

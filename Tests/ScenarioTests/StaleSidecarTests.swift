@@ -70,6 +70,30 @@ import Testing
         #expect(fields.caption == (isTakenBack ? nil : "for all") && Set(fields.tags ?? []) == ["Lake", "all"])
     }
 
+    @Test func `a photo that goes to somebody's share just after a caption was undone does not come back`() throws {
+        let (party, dan) = try Party.twoShares()
+        let (carol, village) = (party.carol, party.village)
+        let own = carol.machine.library
+        try own.write("Mine/n.jpg", "nnn")
+        try #require(try village.settle())
+        let photo = carol.path("Mine/n.jpg")
+        for text in ["for all", "wrong"] {
+            try #require(carol.request(.caption(path: photo, text: text)).code == 0)
+            try #require(try village.settle())
+        }
+        let last = try #require(
+            carol.store.read { db in try db.history(after: 0, limit: .max) }.last { stored in
+                guard case .set(let fields) = stored.change.action else { return false }
+                return fields[.caption]?.text == "wrong"
+            })
+        try unwritten(carol) { try #require(carol.request(.undo(token: last.token)).code == 0) }
+        try carry("Mine/n.jpg", own, "alice/Other/n.jpg", carol.machine.shared, .moved)
+        try party.rounds(of: carol, 6)
+        try #require(try village.settle())
+        #expect(dan.sidecar("alice/Other/n.jpg", .shared)?.fields.caption == "for all")
+        #expect(carol.tree(.library)["Mine/n.jpg"] == nil, "\(carol.tree(.library))")
+    }
+
     @Test func `a sidecar is not written where its photo is not any more`() throws {
         let party = try Party(bob: "readWrite")
         let (alice, village) = (party.alice, party.village)
