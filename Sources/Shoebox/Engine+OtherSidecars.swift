@@ -16,6 +16,9 @@ extension Engine {
         guard let name = document.record, let rev = document.rev else { return document.fields }
         for id in zones.keys.sorted().map({ RecordID(zone: $0, name: name) }) {
             guard let shown = try db.sidecarState(rev: rev, of: id).flatMap(Self.fields) else { continue }
+            // Who puts an older one beside a photo, as from a backup, means what it says.
+            let now = world.nowMilliseconds()
+            guard try !db.isSidecarState(rev, of: id, outdatedBefore: now - min(now, 60_000)) else { break }
             return updatedFields(
                 document.fields, shown: shown, current: try details(of: id, db).sidecar,
                 isMoved: try hasLostSidecar(id, of: rev, db))

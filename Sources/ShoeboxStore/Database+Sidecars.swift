@@ -105,6 +105,17 @@ extension Database {
             arguments: [rev, id.zone.data, id.name.data])
     }
 
+    /// Whether a state that a sidecar was written from was followed by another one before a time, milliseconds since 1970.
+    public func isSidecarState(_ rev: String, of id: RecordID, outdatedBefore time: UInt64) throws -> Bool {
+        try Bool.fetchOne(
+            cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM sidecarState WHERE zone = ?1 AND record = ?2 AND created < ?3 AND created >
+                        (SELECT created FROM sidecarState WHERE rev = ?4 AND zone = ?1 AND record = ?2))
+                    """),
+            arguments: [id.zone.data, id.name.data, Int64(bitPattern: time), rev]) ?? false
+    }
+
     /// The records for which sidecars were written.
     public func recordsWithSidecarStates() throws -> [RecordID] {
         try Row.fetchAll(cachedStatement(sql: "SELECT DISTINCT zone, record FROM sidecarState ORDER BY zone, record"))

@@ -94,6 +94,24 @@ import Testing
         #expect(carol.tree(.library)["Mine/n.jpg"] == nil, "\(carol.tree(.library))")
     }
 
+    @Test func `a sidecar from a backup counts as it stands beside a copy of its photo`() throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, village) = (party.alice, party.village)
+        let disk = alice.machine.library
+        var backup = ""
+        for text in ["before", "after"] {
+            try #require(alice.request(.caption(path: alice.path("Private/c.jpg"), text: text)).code == 0)
+            try #require(try village.settle())
+            if backup.isEmpty { backup = String(decoding: try disk.read("Private/c.jpg.json"), as: UTF8.self) }
+        }
+        village.world.clock.advance(milliseconds: 120_000)
+        try disk.write("Private/d.jpg", String(decoding: try disk.read("Private/c.jpg"), as: UTF8.self))
+        try disk.write("Private/d.jpg.json", backup)
+        try #require(try village.settle())
+        #expect(alice.sidecar("Private/d.jpg", .library)?.fields.caption == "before")
+        #expect(alice.sidecar("Private/c.jpg", .library)?.fields.caption == "after")
+    }
+
     @Test func `a sidecar is not written where its photo is not any more`() throws {
         let party = try Party(bob: "readWrite")
         let (alice, village) = (party.alice, party.village)
