@@ -26,6 +26,23 @@ extension Engine {
         return document.fields
     }
 
+    /// What a photo showed when it left for the other watched folder, from where it is back with a sidecar that it got there, as far
+    /// as it came along: what others have said of it meanwhile is not known there, and is not taken back.
+    func shownBefore(_ document: SidecarDocument, of id: RecordID, _ db: Database) throws -> SidecarFields? {
+        guard let name = document.record, name != id.name, let sidecar = try db.sidecar(id) else { return nil }
+        let others = zones.keys.sorted().map { RecordID(zone: $0, name: name) }
+        let other = try db.departure(of: id)?.record ?? others.first { try db.departure(of: $0)?.record == id }
+        guard let other, other.name == name,
+            var shown = try db.sidecarState(rev: sidecar.rev, of: id).flatMap(Self.fields)
+        else { return nil }
+        func cameAlong(_ edit: SidecarEdit) throws -> Bool { try wasSaid(edit, of: other, db) }
+        shown.caption = try shown.caption.flatMap { try cameAlong(.setCaption($0)) ? $0 : nil }
+        shown.tags = try shown.tags?.filter { try cameAlong(.addTag($0)) }
+        shown.rating = try shown.rating.flatMap { try cameAlong(.setRating($0)) ? $0 : nil }
+        shown.custom = try shown.custom.filter { try cameAlong(.setCustom(key: $0.key, json: $0.value)) }
+        return shown
+    }
+
     /// Whether what was last written as the sidecar of a record is gone from beside its photo.
     private func hasLostSidecar(_ id: RecordID, of rev: String, _ db: Database) throws -> Bool {
         guard let sidecar = try db.sidecar(id), sidecar.rev == rev, let row = try db.base(id), !row.isParked,

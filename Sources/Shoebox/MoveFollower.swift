@@ -34,6 +34,7 @@ struct MoveFollower {
             }
             if row.type == .folder, try forwardToPlacement(id) { continue }
             if try gatherHome(id, type: row.type) { continue }
+            try keepCompanions(of: id)
             if try uniteWithFolder(id) { continue }
             try followParent(id)
         }
@@ -43,8 +44,8 @@ struct MoveFollower {
         if queued.insert(id).inserted { queue.append(id) }
     }
 
-    private func isWritable(_ zone: ZoneID) -> Bool { engine.zones[zone]?.mayWrite(engine.account) == true }
-    private func isMine(_ zone: ZoneID) -> Bool { engine.zones[zone]?.row.isMine == true }
+    func isWritable(_ zone: ZoneID) -> Bool { engine.zones[zone]?.mayWrite(engine.account) == true }
+    func isMine(_ zone: ZoneID) -> Bool { engine.zones[zone]?.row.isMine == true }
 
     // MARK: One record in several zones
 
@@ -257,7 +258,7 @@ struct MoveFollower {
 
     /// Repeats in a record's home what its old zone has of it and the home has not; whether there was anything.
     @discardableResult
-    private mutating func forward(
+    mutating func forward(
         _ old: [Change], to target: RecordID
     ) throws -> Bool {
         let home = try db.changes(of: target.name, in: target.zone)
@@ -317,39 +318,6 @@ struct MoveFollower {
             case .set(let fields) = original.action
         else { return (nil, nil) }
         return (fields[.name]?.fileName, fields[.parent])
-    }
-
-    // MARK: Tags, ratings, remarks
-
-    private mutating func forwardCompanions(
-        of photo: RecordName, from zone: ZoneID, to home: ZoneID, by way: Set<ZoneID>
-    ) throws {
-        for row in try db.allCompanions(of: RecordID(zone: zone, name: photo)) {
-            guard let state = try db.state(of: row.id), !state.isDeleted else { continue }
-            // What went along to where the owner can't look, and the photo did not come from, is said here, too.
-            let isElsewhere = state.openMoves.allSatisfy { move in
-                move.destination.map { !way.contains($0) && !isMine($0) } == true
-            }
-            guard state.isLive || isElsewhere else { continue }
-            let old = try db.changes(of: row.id.name, in: zone)
-            if row.type == .photoTag {
-                try forwardMembership(state, of: photo, from: zone, to: home)
-            } else {
-                try forward(old, to: RecordID(zone: home, name: row.id.name))
-            }
-            try writer.write(
-                row.id, type: row.type, .moved(to: home),
-                context: try db.state(of: row.id)?.vector ?? state.vector, isDerived: true)
-        }
-    }
-
-    /// A tag of the old zone is another record in the home, found by its title.
-    private mutating func forwardMembership(
-        _ state: RecordState, of photo: RecordName, from zone: ZoneID, to home: ZoneID
-    ) throws {
-        guard let tag = state[.tag]?.reference, let title = try engine.tagTitles(in: zone, db)[tag] else { return }
-        try engine.setTag(
-            title, on: RecordID(zone: home, name: photo), isMember: state[.member]?.boolean != false, writer: &writer)
     }
 
     // MARK: Folders
