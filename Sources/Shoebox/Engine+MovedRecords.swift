@@ -56,7 +56,7 @@ extension Engine {
                 guard let target = try movedTarget(of: row, db) else { return nil }
                 // Values travel with their dots, but into somebody else's zone, where they are written anew.
                 let isSame = zones[target.zone]?.row.isMine == true
-                let vector = isSame ? nil : try db.state(of: target)?.vector
+                let vector = isSame ? nil : try vectorShown(of: row.id, at: target, db)
                 try db.rekeyBase(
                     row.id, to: target, vector: target.isZoneRoot ? [:] : vector, isReparked: isReparked)
                 try db.markDirty(target)
@@ -70,6 +70,30 @@ extension Engine {
             if let since = replaced.removeValue(forKey: row.id) { replaced[target] = since }
         }
         return isAny
+    }
+
+    /// What of a moved record in somebody else's zone the folder shows already: what was written anew there as it was, and not what
+    /// was made of it since, or on the way. An edit by somebody who has not seen that is none of it.
+    private func vectorShown(of id: RecordID, at target: RecordID, _ db: Database) throws -> VersionVector? {
+        guard let base = try db.base(id) else { return nil }
+        var shown = base.vector
+        var overwritten: VersionVector = [:]
+        var others: [Dot] = []
+        for change in try db.changes(of: target.name, in: target.zone) {
+            guard case .set(let fields) = change.action else { continue }
+            let content = fields[.content]?.asset?.contentHash
+            if let content, content != base.contentHash {
+                others.append(change.dot)
+            } else if change.movedFrom != nil {
+                shown.insert(change.dot)
+                if content != nil { overwritten.formUnion(change.context) }
+            }
+        }
+        shown.formUnion(overwritten)
+        for dot in others where !overwritten.contains(dot) && !base.vector.contains(dot) {
+            shown = shown.below(dot)
+        }
+        return shown
     }
 
     /// The record that what the folder shows of a moved one is to be known as; nil if there is none, or it is shown already.
@@ -153,11 +177,13 @@ extension Engine {
                 guard zones[row.id.zone]?.row.isMine == true, !(try db.zonesOfMoves(of: row.id.name)).isEmpty,
                     try db.base(row.id) != nil, let zone = try presentZone(of: row.id, db)
                 else { continue }
-                guard zones[zone] != nil else {
+                guard let there = zones[zone]?.row else {
                     // Where somebody else took it, this account may never be let in.
                     if try isOwnMove(of: row.id.name, to: zone, db) { result.insert(row.id) }
                     continue
                 }
+                // Nothing comes from where the account is no more.
+                guard there.isMine || ![.left, .ended].contains(there.state) else { continue }
                 guard try db.record(RecordID(zone: zone, name: row.id.name)) == nil else { continue }
                 // A folder that became a share as a whole has no record there.
                 if row.type == .folder, try isSharedFolder(row.id, as: zone, placements(db), db) { continue }

@@ -130,8 +130,8 @@ public struct VersionVector: Hashable, Sendable, ExpressibleByDictionaryLiteral 
         return result
     }
 
-    /// This vector without that dot and later ones of its replica: a write never supersedes itself.
-    func below(_ dot: Dot) -> VersionVector {
+    /// This vector without that dot and later ones of its replica: as in a context, as a write never supersedes itself.
+    public func below(_ dot: Dot) -> VersionVector {
         guard contains(dot) else { return self }
         var result = self
         for index in result.entries.indices where result.entries[index].replica == dot.replica {

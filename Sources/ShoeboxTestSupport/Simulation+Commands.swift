@@ -14,12 +14,15 @@ extension Simulation {
             case .undo, .restoreTrash, .restoreVersion: true
             default: false
             }
+        let said = users.said(by: request, on: machine)
         let done =
             isRestore
             ? bringingBack(index(number)) { replicas[index(number)].perform(request) }
             : replicas[index(number)].perform(request)
         look(at: index(number), isCommand: true)
         noteComparison(of: index(number))
+        users.noteOutdated(
+            done == true && !isRestore ? said : [], keepingOthers: !isRestore && done != nil, on: machine)
         guard done != false else { return done }
         if isRestore { bringsBack = true }
         if case .leave(_, keepsCopy: false) = request { leavers.insert(machine.account) }
@@ -45,7 +48,7 @@ extension Simulation {
     func look(at number: Int, isCommand: Bool = false) {
         privacy.look(
             at: machine(number), replicas[number].sharing, touched: users.touched,
-            fresh: users.takeFresh(on: machine(number)), isCommand: isCommand)
+            fresh: users.takeFresh(on: machine(number)), outdated: users.outdated, isCommand: isCommand)
     }
 
     /// Does what a person asks for by which former contents may come back: these are to be told where that is.

@@ -80,11 +80,22 @@ struct SimulationPrivacy {
     }
 
     /// The captions that a machine shows, by the places of their photos.
-    static func captions(on machine: SimulatedMachine) -> [String: [UInt8]] {
+    ///
+    /// - Parameter outdated: sidecars with captions in them whose user has given others by a command since: these say them no more.
+    static func captions(
+        on machine: SimulatedMachine, besides outdated: Set<Touched> = []
+    ) -> [String: [UInt8]] {
         var result: [String: [UInt8]] = [:]
         for disk in [machine.library, machine.shared] {
+            let entries = outdated.isEmpty ? [:] : disk.entries()
             for (path, bytes) in disk.tree(without: ".shoebox") where path.hasSuffix(".json") {
                 guard let text = String(validating: bytes, as: UTF8.self), let caption = caption(in: text) else {
+                    continue
+                }
+                if let inode = RelativePath(path).flatMap({ entries[$0]?.stamp.inode }),
+                    outdated.contains(
+                        Touched(machine: machine.name, root: "", inode: inode, bytes: Array(caption.utf8)))
+                {
                     continue
                 }
                 let suffix = path.hasSuffix(".shoebox.json") ? ".shoebox.json" : ".json"
@@ -101,10 +112,11 @@ struct SimulationPrivacy {
     ///   - touched: all files that users left as they are.
     ///   - fresh: those that were not looked at since, with where they were left: in the middle of a round that took them
     ///     elsewhere at once, perhaps.
+    ///   - outdated: captions in sidecars that their users have given others by a command since.
     ///   - isCommand: whether a person has just asked for something: what comes to a share by that is to be told there.
     mutating func look(
         at machine: SimulatedMachine, _ sharing: SimulationSharing, touched: Set<Touched>,
-        fresh: [(path: String, file: Touched)], isCommand: Bool = false
+        fresh: [(path: String, file: Touched)], outdated: Set<Touched> = [], isCommand: Bool = false
     ) {
         let before = known[machine.name] ?? SimulationSharing()
         known[machine.name] = sharing
@@ -126,7 +138,7 @@ struct SimulationPrivacy {
         }
         var now = sharing
         now.places.merge(moved) { $1 }
-        for (path, caption) in Self.captions(on: machine) {
+        for (path, caption) in Self.captions(on: machine, besides: outdated) {
             shown.insert(caption)
             homes[caption, default: []].formUnion(Self.shares(of: path, now))
             for record in Self.lineage(of: path, sharing) {

@@ -64,6 +64,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var offlinePercent = 0
         /// Of a hundred spells, those in which somebody takes away what another one is working on.
         public var partingPercent = 0
+        /// Of a hundred spells, those in which somebody says something of a photo and moves it at once, over the other watched folder too.
+        public var errandPercent = 0
         /// What people point at is among the first so many: with few, they meet.
         public var picks = 1_000
         /// Sizes of photos are below this.
@@ -105,6 +107,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         while steps.count < count {
             if random.below(100) < profile.partingPercent {
                 steps += Self.parting(&random, machines, profile)
+                continue
+            }
+            if profile.errandPercent > 0, random.below(100) < profile.errandPercent {
+                steps += Self.errand(&random, machines, profile)
                 continue
             }
             let machine = random.below(machines)

@@ -123,6 +123,10 @@ public enum SimulationStep: Hashable, Sendable {
         case editMoved(bytes: Int)
         /// Deletes it.
         case deleteMoved
+        /// Moves a photo, with its sidecar, to a folder of the machine's other watched folder.
+        case carryOver(file: Int, folder: Int)
+        /// Moves the photo that its user moved last, with its sidecar, to another folder of the same or the other watched folder.
+        case moveOn(folder: Int, isOver: Bool)
         /// Puts another folder in the place of one, and at once moves a photo.
         case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)
     }

@@ -109,6 +109,7 @@ extension SimulationUsers {
             else { return }
             try disk.move(source, to: target, mode: .failIfExists)
             try carryOut(inside, pick, in: target, machine, disk, root, step)
+        case .carryOver, .moveOn: try moveOver(act, machine, root)
         case .swapThrough, .swapFolders, .copyFolder, .carry, .carryFolder, .copyTo, .moveTwins, .swapNamesakes:
             try travel(act, machine, root)
         case .part(let file, let folder, let isFolder):
@@ -156,7 +157,7 @@ extension SimulationUsers {
     }
 
     /// The photo that the user of a machine moved last, if it is still there.
-    private func lastMoved(on machine: SimulatedMachine, _ disk: SimulatedDisk) throws(FileError) -> RelativePath? {
+    func lastMoved(on machine: SimulatedMachine, _ disk: SimulatedDisk) throws(FileError) -> RelativePath? {
         guard let last = state.withLock({ $0.lastMoved[machine.name] }), last.root == disk.name,
             try disk.stamp(last.path.description) != nil, !isBeingWritten(last.path, disk)
         else { return nil }

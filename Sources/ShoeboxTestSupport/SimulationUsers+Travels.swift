@@ -90,6 +90,32 @@ extension SimulationUsers {
         }
     }
 
+    /// Moves a photo with its sidecar, and notes where it is then.
+    func moveOver(
+        _ act: SimulationStep.Act, _ machine: SimulatedMachine, _ root: SimulationStep.Root
+    ) throws(FileError) {
+        let disk = root == .library ? machine.library : machine.shared
+        let source: RelativePath?
+        let (pick, isOver): (Int, Bool)
+        switch act {
+        case .carryOver(let file, let folder): (source, pick, isOver) = (Places(disk, root).file(file), folder, true)
+        case .moveOn(let folder, let over): (source, pick, isOver) = (try lastMoved(on: machine, disk), folder, over)
+        default: return
+        }
+        let (target, targetRoot) =
+            !isOver ? (disk, root) : root == .library ? (machine.shared, .shared) : (machine.library, .library)
+        guard target.isMounted, let source, let name = source.last, !isBeingWritten(source, disk),
+            let place = Places(target, targetRoot).folder(pick)?.appending(name), !isBeingWritten(place, target),
+            try target.stamp(place.description) == nil
+        else { return }
+        let sidecar = Names.sidecar(of: source, on: disk)
+        try disk.move(source.description, to: place.description, on: target)
+        state.withLock { $0.lastMoved[machine.name] = (target.name, place) }
+        if let sidecar, let last = sidecar.last {
+            try disk.move(sidecar.description, to: place.parent.appending(last).description, on: target)
+        }
+    }
+
     /// Puts another folder in the place of one, all between two looks.
     func replaceFolder(
         _ folder: Int, _ deed: SimulationStep.InPlace, with: Int, name: Int, pick: Int, _ disk: SimulatedDisk,

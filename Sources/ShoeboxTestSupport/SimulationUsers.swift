@@ -14,7 +14,9 @@ final class SimulationUsers: Sendable {
         var touched: Set<SimulationPrivacy.Touched> = []
         /// Those of them that were not looked at since, with where they were left.
         var fresh: [(path: String, file: SimulationPrivacy.Touched)] = []
-        /// The photo that each machine's user moved last by `overwriteMoved` or `part`.
+        /// Captions in sidecars, by their inodes, that their users have given others by a command since.
+        var outdated: Set<SimulationPrivacy.Touched> = []
+        /// The photo that each machine's user moved last by one of the acts that say so.
         var lastMoved: [String: (root: String, path: RelativePath)] = [:]
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
     }
@@ -55,6 +57,29 @@ final class SimulationUsers: Sendable {
         state.withLock { $0.fresh.append(("\(disk.name)/\(photo)", touched)) }
     }
 
+    /// Captions in sidecars that say them no more: there are newer ones by a command.
+    var outdated: Set<SimulationPrivacy.Touched> { state.withLock { $0.outdated } }
+
+    /// The caption in the sidecar of a photo that a command gives another one.
+    func said(by request: SimulationRequest, on machine: SimulatedMachine) -> Set<SimulationPrivacy.Touched> {
+        guard case .caption(let root, let path, _) = request else { return [] }
+        let disk = root == .library ? machine.library : machine.shared
+        guard let sidecar = Names.sidecar(of: path, on: disk), let inode = disk.entries()[sidecar]?.stamp.inode,
+            let caption = SimulationPrivacy.captions(on: machine)["\(disk.name)/\(path)"]
+        else { return [] }
+        return [SimulationPrivacy.Touched(machine: machine.name, root: "", inode: inode, bytes: caption)]
+    }
+
+    /// Notes what a command has given another caption; one that brings back, and a process that died, leave nothing certain.
+    func noteOutdated(
+        _ said: Set<SimulationPrivacy.Touched>, keepingOthers: Bool = false, on machine: SimulatedMachine
+    ) {
+        state.withLock { state in
+            if !keepingOthers { state.outdated = state.outdated.filter { $0.machine != machine.name } }
+            state.outdated.formUnion(said)
+        }
+    }
+
     /// The files that were not looked at since users left them on a machine, with where they were left.
     func takeFresh(on machine: SimulatedMachine) -> [(path: String, file: SimulationPrivacy.Touched)] {
         state.withLock { state in
@@ -87,7 +112,7 @@ final class SimulationUsers: Sendable {
         let disk = root == .library ? machine.library : machine.shared
         guard disk.isMounted else { return }
         let filesBefore = SimulationPrivacy.files(on: machine)
-        let captionsBefore = SimulationPrivacy.captions(on: machine)
+        let captionsBefore = SimulationPrivacy.captions(on: machine, besides: outdated)
         defer { noteTouched(on: machine, since: filesBefore, captionsBefore) }
         let before = shown(on: machine)
         let placesBefore = places(on: machine)
@@ -203,7 +228,10 @@ final class SimulationUsers: Sendable {
 
     /// A machine's state directory was lost, or is an earlier one.
     func waiveCommands(of machine: String, step: Int) {
-        state.withLock { $0.ledger.waiveCommands(of: machine, step: step) }
+        state.withLock { state in
+            state.ledger.waiveCommands(of: machine, step: step)
+            state.outdated = state.outdated.filter { $0.machine != machine }
+        }
     }
 
     /// The contents that were deleted on a machine.

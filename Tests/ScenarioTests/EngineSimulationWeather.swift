@@ -38,6 +38,8 @@ enum EngineWeather: String, CaseIterable {
     /// As secrets, and one after the other does much while the others are away, or works where the container is out of reach: what
     /// they do meets late. People point at few photos, and take away what others work on.
     case spells
+    /// As spells, and people say something of a photo and move it at once, by way of the other watched folder, too.
+    case errands
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -48,7 +50,7 @@ enum EngineWeather: String, CaseIterable {
     ]
     static let villages: [EngineWeather] = [
         .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
-        .secrets, .spells, .variations, .everything,
+        .secrets, .spells, .errands, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -104,6 +106,11 @@ enum EngineWeather: String, CaseIterable {
             (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (18, 45, 25)
             (profile.sharedPercent, profile.nestedPercent, profile.faultPercent) = (40, 20, 0)
             profile.partingPercent = 50
+        case .errands:
+            (profile.inSpells, profile.offlinePercent, profile.picks) = (true, 15, 3 + Int(seed % 4))
+            (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (18, 45, 10)
+            (profile.sharedPercent, profile.nestedPercent, profile.faultPercent) = (40, 10, 0)
+            (profile.errandPercent, profile.partingPercent) = (60, 10)
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [
@@ -162,6 +169,9 @@ enum EngineWeather: String, CaseIterable {
         if self == .uneven {
             script.steps.insert(
                 contentsOf: setup.machines.indices.map { .fault(machine: $0, .mountKind(.uneven)) }, at: 0)
+        }
+        if self == .errands {
+            script.steps = SimulationScript.manyShares(seed: seed, machines: setup.machines.count) + script.steps
         }
         return EngineRun(script: script, isVillage: isVillage, removesNothing: self == .absence)
     }

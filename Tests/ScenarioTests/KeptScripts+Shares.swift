@@ -416,6 +416,49 @@ extension KeptScript {
                 .sync(machine: 3),
                 .command(machine: 2, root: .library, .invite(share: 907, account: 922, .admin)),
             ])
+        keep(
+            "what is saved in a photo that goes over the library from one share to another is not lost", seed: 8,
+            [
+                .user(machine: 0, root: .library, .writeDeep(folder: 0, name: 2, bytes: 12)),
+                .user(machine: 1, root: .library, .writeDeep(folder: 0, name: 2, bytes: 12)),
+                .sync(machine: 1),
+                .command(machine: 1, root: .library, .share(folder: 15)),
+                .command(machine: 1, root: .library, .share(folder: 2)),
+                .command(machine: 1, root: .library, .invite(share: 1, account: 3, .readWrite)),
+                .command(machine: 1, root: .library, .invite(share: 9, account: 0, .readWrite)),
+                .command(machine: 1, root: .library, .invite(share: 9, account: 3, .readWrite)),
+                .command(machine: 1, root: .library, .invite(share: 17, account: 0, .readWrite)),
+                .command(machine: 0, root: .library, .accept),
+                .command(machine: 4, root: .library, .accept),
+                .sync(machine: 0),
+                .sync(machine: 4),
+                .user(machine: 4, root: .shared, .overwrite(file: 2, .replacing, bytes: 191)),
+                .command(machine: 0, root: .shared, .caption(file: 0)),
+                .user(machine: 0, root: .shared, .carryOver(file: 0, folder: 1)),
+                .user(machine: 0, root: .library, .moveOn(folder: 2, isOver: true)),
+                .sync(machine: 0),
+                .user(machine: 0, root: .shared, .moveOn(folder: 1, isOver: false)),
+                .user(machine: 0, root: .shared, .editMoved(bytes: 28)),
+                .sync(machine: 0),
+            ])
+        keep(
+            "a photo that was taken to a share which another device of its owner left just then shows where it was",
+            seed: 31,
+            [
+                .user(machine: 0, root: .library, .writeDeep(folder: 0, name: 2, bytes: 12)),
+                .command(machine: 0, root: .library, .share(folder: 12)),
+                .command(machine: 0, root: .library, .invite(share: 9, account: 2, .readWrite)),
+                .command(machine: 0, root: .library, .invite(share: 17, account: 2, .readWrite)),
+                .user(machine: 1, root: .library, .writeDeep(folder: 0, name: 2, bytes: 12)),
+                .command(machine: 1, root: .library, .share(folder: 0)),
+                .command(machine: 1, root: .library, .invite(share: 17, account: 0, .readWrite)),
+                .command(machine: 1, root: .library, .invite(share: 17, account: 2, .readWrite)),
+                .command(machine: 3, root: .library, .accept),
+                .command(machine: 4, root: .library, .accept),
+                .sync(machine: 3),
+                .user(machine: 3, root: .shared, .part(file: 1, folder: 5, isFolder: false)),
+                .command(machine: 4, root: .library, .leave(share: 0, keepsCopy: true)),
+            ])
         return all
     }()
 }
