@@ -81,9 +81,9 @@ struct SimulationPrivacy {
 
     /// The captions that a machine shows, by the places of their photos.
     ///
-    /// - Parameter outdated: sidecars with captions in them whose user has given others by a command since: these say them no more.
+    /// - Parameter outdated: what is said instead, by a command, of the captions in some sidecars.
     static func captions(
-        on machine: SimulatedMachine, besides outdated: Set<Touched> = []
+        on machine: SimulatedMachine, outdated: [Touched: [UInt8]] = [:]
     ) -> [String: [UInt8]] {
         var result: [String: [UInt8]] = [:]
         for disk in [machine.library, machine.shared] {
@@ -92,14 +92,12 @@ struct SimulationPrivacy {
                 guard let text = String(validating: bytes, as: UTF8.self), let caption = caption(in: text) else {
                     continue
                 }
-                if let inode = RelativePath(path).flatMap({ entries[$0]?.stamp.inode }),
-                    outdated.contains(
-                        Touched(machine: machine.name, root: "", inode: inode, bytes: Array(caption.utf8)))
-                {
-                    continue
+                var said = Array(caption.utf8)
+                if let inode = RelativePath(path).flatMap({ entries[$0]?.stamp.inode }) {
+                    said = outdated[Touched(machine: machine.name, root: "", inode: inode, bytes: said)] ?? said
                 }
                 let suffix = path.hasSuffix(".shoebox.json") ? ".shoebox.json" : ".json"
-                result["\(disk.name)/\(path.dropLast(suffix.count))"] = Array(caption.utf8)
+                result["\(disk.name)/\(path.dropLast(suffix.count))"] = said
             }
         }
         return result
@@ -112,11 +110,11 @@ struct SimulationPrivacy {
     ///   - touched: all files that users left as they are.
     ///   - fresh: those that were not looked at since, with where they were left: in the middle of a round that took them
     ///     elsewhere at once, perhaps.
-    ///   - outdated: captions in sidecars that their users have given others by a command since.
+    ///   - outdated: what is said instead, by a command, of the captions in some sidecars.
     ///   - isCommand: whether a person has just asked for something: what comes to a share by that is to be told there.
     mutating func look(
         at machine: SimulatedMachine, _ sharing: SimulationSharing, touched: Set<Touched>,
-        fresh: [(path: String, file: Touched)], outdated: Set<Touched> = [], isCommand: Bool = false
+        fresh: [(path: String, file: Touched)], outdated: [Touched: [UInt8]] = [:], isCommand: Bool = false
     ) {
         let before = known[machine.name] ?? SimulationSharing()
         known[machine.name] = sharing
@@ -138,7 +136,7 @@ struct SimulationPrivacy {
         }
         var now = sharing
         now.places.merge(moved) { $1 }
-        for (path, caption) in Self.captions(on: machine, besides: outdated) {
+        for (path, caption) in Self.captions(on: machine, outdated: outdated) {
             shown.insert(caption)
             homes[caption, default: []].formUnion(Self.shares(of: path, now))
             for record in Self.lineage(of: path, sharing) {

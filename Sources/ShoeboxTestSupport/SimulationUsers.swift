@@ -14,8 +14,8 @@ final class SimulationUsers: Sendable {
         var touched: Set<SimulationPrivacy.Touched> = []
         /// Those of them that were not looked at since, with where they were left.
         var fresh: [(path: String, file: SimulationPrivacy.Touched)] = []
-        /// Captions in sidecars, by their inodes, that their users have given others by a command since.
-        var outdated: Set<SimulationPrivacy.Touched> = []
+        /// What is said instead, by a command, of the captions in sidecars, by their inodes.
+        var outdated: [SimulationPrivacy.Touched: [UInt8]] = [:]
         /// The photo that each machine's user moved last by one of the acts that say so.
         var lastMoved: [String: (root: String, path: RelativePath)] = [:]
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
@@ -57,26 +57,27 @@ final class SimulationUsers: Sendable {
         state.withLock { $0.fresh.append(("\(disk.name)/\(photo)", touched)) }
     }
 
-    /// Captions in sidecars that say them no more: there are newer ones by a command.
-    var outdated: Set<SimulationPrivacy.Touched> { state.withLock { $0.outdated } }
+    /// What is said instead, by a command, of the captions in sidecars that were not written since.
+    var outdated: [SimulationPrivacy.Touched: [UInt8]] { state.withLock { $0.outdated } }
 
-    /// The caption in the sidecar of a photo that a command gives another one.
-    func said(by request: SimulationRequest, on machine: SimulatedMachine) -> Set<SimulationPrivacy.Touched> {
-        guard case .caption(let root, let path, _) = request else { return [] }
+    /// The caption in the sidecar of a photo that a command gives another one, and that one.
+    func said(by request: SimulationRequest, on machine: SimulatedMachine) -> [SimulationPrivacy.Touched: [UInt8]] {
+        guard case .caption(let root, let path, let word) = request else { return [:] }
         let disk = root == .library ? machine.library : machine.shared
         guard let sidecar = Names.sidecar(of: path, on: disk), let inode = disk.entries()[sidecar]?.stamp.inode,
             let caption = SimulationPrivacy.captions(on: machine)["\(disk.name)/\(path)"]
-        else { return [] }
-        return [SimulationPrivacy.Touched(machine: machine.name, root: "", inode: inode, bytes: caption)]
+        else { return [:] }
+        let shown = SimulationPrivacy.Touched(machine: machine.name, root: "", inode: inode, bytes: caption)
+        return [shown: Array(word.utf8)]
     }
 
     /// Notes what a command has given another caption; one that brings back, and a process that died, leave nothing certain.
     func noteOutdated(
-        _ said: Set<SimulationPrivacy.Touched>, keepingOthers: Bool = false, on machine: SimulatedMachine
+        _ said: [SimulationPrivacy.Touched: [UInt8]], keepingOthers: Bool, on machine: SimulatedMachine
     ) {
         state.withLock { state in
-            if !keepingOthers { state.outdated = state.outdated.filter { $0.machine != machine.name } }
-            state.outdated.formUnion(said)
+            if !keepingOthers { state.outdated = state.outdated.filter { $0.key.machine != machine.name } }
+            state.outdated.merge(said) { $1 }
         }
     }
 
@@ -112,7 +113,7 @@ final class SimulationUsers: Sendable {
         let disk = root == .library ? machine.library : machine.shared
         guard disk.isMounted else { return }
         let filesBefore = SimulationPrivacy.files(on: machine)
-        let captionsBefore = SimulationPrivacy.captions(on: machine, besides: outdated)
+        let captionsBefore = SimulationPrivacy.captions(on: machine, outdated: outdated)
         defer { noteTouched(on: machine, since: filesBefore, captionsBefore) }
         let before = shown(on: machine)
         let placesBefore = places(on: machine)
@@ -230,7 +231,7 @@ final class SimulationUsers: Sendable {
     func waiveCommands(of machine: String, step: Int) {
         state.withLock { state in
             state.ledger.waiveCommands(of: machine, step: step)
-            state.outdated = state.outdated.filter { $0.machine != machine }
+            state.outdated = state.outdated.filter { $0.key.machine != machine }
         }
     }
 
