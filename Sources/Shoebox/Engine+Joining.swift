@@ -439,7 +439,10 @@ extension Engine {
                 remedy: "'shoebox status' shows what waits, and what to do about it.")
         }
         try store.write { db in
-            for row in try db.base(in: zone.id) { try db.removeBase(row.id) }
+            // What lies elsewhere yet, as it has just come to the share, is no new photo there.
+            for row in try db.base(in: zone.id) where try !row.isParked && !liesOutside(row, db) {
+                try db.removeBase(row.id)
+            }
             guard var row = try db.zone(zone.id) else { return }
             row.state = .active
             try db.setZone(row)

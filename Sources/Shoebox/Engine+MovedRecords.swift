@@ -72,25 +72,28 @@ extension Engine {
         return isAny
     }
 
-    /// What of a moved record in somebody else's zone the folder shows already: what was written anew there as it was, and not what
-    /// was made of it since, or on the way. An edit by somebody who has not seen that is none of it.
+    /// What of a moved record in somebody else's zone the folder shows already: the bytes that it had, under whatever change, and
+    /// what brought it there. An edit or a deletion by somebody who has not seen what else was made of it knows nothing of that.
     private func vectorShown(of id: RecordID, at target: RecordID, _ db: Database) throws -> VersionVector? {
         guard let base = try db.base(id) else { return nil }
+        let former = try Set(db.changes(of: id.name, in: id.zone).map(\.identity))
         var shown = base.vector
         var overwritten: VersionVector = [:]
-        var others: [Dot] = []
+        var unseen: [(dot: Dot, isContent: Bool)] = []
         for change in try db.changes(of: target.name, in: target.zone) {
             guard case .set(let fields) = change.action else { continue }
             let content = fields[.content]?.asset?.contentHash
-            if let content, content != base.contentHash {
-                others.append(change.dot)
-            } else if change.movedFrom != nil {
+            let isArrival = content == nil && change.movedFrom != nil && !former.contains(change.identity)
+            if content.map({ $0 == base.contentHash }) ?? (isArrival || fields.isEmpty) {
                 shown.insert(change.dot)
+                shown.insert(change.identity)
                 if content != nil { overwritten.formUnion(change.context) }
+            } else {
+                unseen.append((change.identity, content != nil))
             }
         }
         shown.formUnion(overwritten)
-        for dot in others where !overwritten.contains(dot) && !base.vector.contains(dot) {
+        for (dot, isContent) in unseen where !base.vector.contains(dot) && !(isContent && overwritten.contains(dot)) {
             shown = shown.below(dot)
         }
         return shown
@@ -160,7 +163,7 @@ extension Engine {
     }
 
     /// Whether the account has a place for a zone, which this device may not have joined yet.
-    private func isPlaced(_ zone: ZoneID, _ db: Database) throws -> Bool {
+    func isPlaced(_ zone: ZoneID, _ db: Database) throws -> Bool {
         guard let privateZone else { return false }
         return try db.records(of: .placement, in: privateZone).contains {
             $0.contentHash.map(ZoneID.init) == zone
@@ -194,7 +197,7 @@ extension Engine {
     }
 
     /// Whether a device of this account moved a record to a zone, from whichever it was in.
-    private func isOwnMove(of record: RecordName, to zone: ZoneID, _ db: Database) throws -> Bool {
+    func isOwnMove(of record: RecordName, to zone: ZoneID, _ db: Database) throws -> Bool {
         try db.zonesOfMoves(of: record).contains { from in
             try db.changes(of: record, in: from).contains { $0.action == .moved(to: zone) && $0.author == account }
         }

@@ -213,7 +213,7 @@ extension Engine {
         guard isMine else {
             let values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
                 .merging(fields) { _, new in new }
-            try writer.write(
+            let arrival = try writer.write(
                 target, type: state.type, .set(values), context: RecordState(existing)?.vector ?? [:],
                 movedFrom: id.zone)
             try moveCompanions(of: id, to: zone, writer: &writer)
@@ -226,7 +226,12 @@ extension Engine {
                 context: isUnseen ? shown.union([replica: state.vector[replica]]) : state.vector,
                 isDerived: !isEdit)
             try db.moveSidecar(from: id, to: target)
-            return (target, try db.state(of: target)?.vector ?? [:])
+            let vector = try db.state(of: target)?.vector ?? [:]
+            // Bytes that the folder does not show yet went along; what is saved before it does is no edit of them.
+            let hasUnseenBytes =
+                values[.content] != nil
+                && state.fields[.content]?.values.contains { !shown.contains($0.dot) } == true
+            return (target, hasUnseenBytes ? vector.below(arrival.dot) : vector)
         }
         guard
             let move = planZoneMove(

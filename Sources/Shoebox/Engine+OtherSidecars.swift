@@ -26,21 +26,41 @@ extension Engine {
         return document.fields
     }
 
-    /// What a photo showed when it left for the other watched folder, from where it is back with a sidecar that it got there, as far
-    /// as it came along: what others have said of it meanwhile is not known there, and is not taken back.
-    func shownBefore(_ document: SidecarDocument, of id: RecordID, _ db: Database) throws -> SidecarFields? {
+    /// Of a photo that is back from the other watched folder with a sidecar that it got there: what that says by now, and what it said
+    /// when the photo left. What others have said of it meanwhile is not known there, and is not taken back.
+    func fieldsBroughtBack(
+        _ document: SidecarDocument, of id: RecordID, _ db: Database
+    ) throws -> (file: SidecarFields, shown: SidecarFields)? {
         guard let name = document.record, name != id.name, let sidecar = try db.sidecar(id) else { return nil }
         let others = zones.keys.sorted().map { RecordID(zone: $0, name: name) }
         let other = try db.departure(of: id)?.record ?? others.first { try db.departure(of: $0)?.record == id }
         guard let other, other.name == name,
-            var shown = try db.sidecarState(rev: sidecar.rev, of: id).flatMap(Self.fields)
+            let left = try db.sidecarState(rev: sidecar.rev, of: id).flatMap(Self.fields)
         else { return nil }
-        func cameAlong(_ edit: SidecarEdit) throws -> Bool { try wasSaid(edit, of: other, db) }
-        shown.caption = try shown.caption.flatMap { try cameAlong(.setCaption($0)) ? $0 : nil }
-        shown.tags = try shown.tags?.filter { try cameAlong(.addTag($0)) }
-        shown.rating = try shown.rating.flatMap { try cameAlong(.setRating($0)) ? $0 : nil }
-        shown.custom = try shown.custom.filter { try cameAlong(.setCustom(key: $0.key, json: $0.value)) }
-        return shown
+        // What was said just before it left is in no sidecar of it, and in the first that it got there.
+        let first = try db.firstSidecarState(of: other).flatMap(Self.fields) ?? SidecarFields()
+        func along(_ fields: SidecarFields, _ other: RecordID) throws -> SidecarFields {
+            func isSaid(_ edit: SidecarEdit) throws -> Bool { try wasSaid(edit, of: other, db) }
+            var result = fields
+            result.caption = try fields.caption.flatMap { try isSaid(.setCaption($0)) ? $0 : nil }
+            result.tags = try fields.tags?.filter { try isSaid(.addTag($0)) }
+            result.rating = try fields.rating.flatMap { try isSaid(.setRating($0)) ? $0 : nil }
+            result.custom = try fields.custom.filter { try isSaid(.setCustom(key: $0.key, json: $0.value)) }
+            return result
+        }
+        var shown = try along(first, id)
+        let known = try along(left, other)
+        shown.caption = shown.caption ?? known.caption
+        shown.rating = shown.rating ?? known.rating
+        shown.custom.merge(known.custom) { first, _ in first }
+        shown.tags = (shown.tags ?? []) + (known.tags ?? [])
+        // What is said no more is left out of a sidecar.
+        var file = try fieldsByNow(document, db)
+        let now = try details(of: other, db).sidecar
+        if now.caption == nil { file.caption = file.caption ?? "" }
+        if now.rating == nil { file.rating = file.rating ?? 0 }
+        for key in shown.custom.keys where now.custom[key] == nil { file.custom[key] = file.custom[key] ?? "null" }
+        return (file, shown)
     }
 
     /// Whether what was last written as the sidecar of a record is gone from beside its photo.

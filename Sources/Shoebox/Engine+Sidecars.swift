@@ -262,10 +262,9 @@ extension Engine {
     func edits(in document: SidecarDocument, of id: RecordID, _ db: Database) throws -> [SidecarEdit] {
         let rev = document.record == id.name ? document.rev : nil
         let current = try details(of: id, db).sidecar
-        let shown =
-            try rev.map { try db.sidecarState(rev: $0, of: id).flatMap(Self.fields) }
-            ?? shownBefore(document, of: id, db)
-        let file = try document.record == id.name ? document.fields : fieldsByNow(document, db)
+        let back = try document.record == id.name ? nil : fieldsBroughtBack(document, of: id, db)
+        let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields) ?? back?.shown
+        let file = try document.record == id.name ? document.fields : back?.file ?? fieldsByNow(document, db)
         return try sidecarEdits(file: file, shown: shown, current: current).filter { edit in
             try rev == nil || shown != nil || !wasSaid(edit, of: id, db)
         }

@@ -39,6 +39,20 @@ extension Engine {
         RecordID(zone: root == .library ? privateZone ?? .none : .none, name: .zoneRoot)
     }
 
+    /// Whether something lies in its watched folder and not in the folder of its zone: it came to the zone a moment ago, and has not
+    /// followed yet.
+    func liesOutside(_ row: BaseRow, _ db: Database) throws -> Bool {
+        let (mount, top) = (RecordID(zone: row.id.zone, name: .zoneRoot), top(row.root))
+        var next = row.id
+        var seen: Set<RecordID> = []
+        while next != mount, seen.insert(next).inserted {
+            if next == top { return true }
+            guard let parent = try db.base(next)?.parent else { return false }
+            next = parent
+        }
+        return false
+    }
+
     /// The zones that show in a watched folder.
     func zonesShown(_ root: RootKind) -> [ZoneInfo] {
         zones.values.filter { $0.row.root == root && [.active, .leaveOffered].contains($0.row.state) }

@@ -326,7 +326,7 @@ struct LocalTaker {
     /// Forgets what the folder of a zone showed, as it is gone as a whole. Bytes that were nowhere else went with it.
     private mutating func forgetShown(of zone: ZoneID) throws {
         // What is aside was not in the folder, and goes back where it belongs; nor was what came to the zone and lies elsewhere yet.
-        let rows = try db.base(in: zone).filter { try $0.root == root && !$0.isParked && !liesOutside($0) }
+        let rows = try db.base(in: zone).filter { try $0.root == root && !$0.isParked && !engine.liesOutside($0, db) }
         for row in rows {
             if row.kind == .file {
                 // An edit whose bytes went with the folder, and were never published, gives way to the content before it;
@@ -340,19 +340,6 @@ struct LocalTaker {
             try db.removeSidecar(row.id)
         }
         try db.markAllDirty(in: zone)
-    }
-
-    /// Whether something lies in the watched folder and not in the folder of its zone.
-    private func liesOutside(_ row: BaseRow) throws -> Bool {
-        let (mount, top) = (RecordID(zone: row.id.zone, name: .zoneRoot), engine.top(root))
-        var next = row.id
-        var seen: Set<RecordID> = []
-        while next != mount, seen.insert(next).inserted {
-            if next == top { return true }
-            guard let parent = try db.base(next)?.parent else { return false }
-            next = parent
-        }
-        return false
     }
 
     private mutating func deleteRecord(_ id: RecordID, context: VersionVector) throws {

@@ -15,6 +15,12 @@ extension MoveFollower {
             }
             guard state.isLive || isElsewhere else { continue }
             let old = try db.changes(of: row.id.name, in: zone)
+            // What was only kept there for those who stayed has gone along already, and nobody says it anew.
+            let meant = RecordState(old.filter { !$0.isDerived || $0.action != .set([:]) })
+            let wasKept = meant.map { meant in
+                !meant.isLive && meant.openMoves.contains { $0.destination.map(way.contains) == true }
+            }
+            guard wasKept != true else { continue }
             if row.type == .photoTag {
                 try forwardMembership(state, of: photo, from: zone, to: home)
             } else {
@@ -41,7 +47,7 @@ extension MoveFollower {
         guard isMine(photo.zone), isWritable(photo.zone), let state = try db.state(of: photo), state.isLive else {
             return
         }
-        let away = Set(state.departures.compactMap(\.destination).filter { engine.zones[$0]?.row.state != .active })
+        let away = try Set(state.departures.compactMap(\.destination).filter { try isOutOfSight($0, of: photo.name) })
         guard !away.isEmpty else { return }
         for row in try db.allCompanions(of: photo) where !row.isLive {
             guard let companion = try db.state(of: row.id), companion.movedTo != nil,
@@ -49,5 +55,11 @@ extension MoveFollower {
             else { continue }
             try writer.write(row.id, type: row.type, .set([:]), context: companion.vector, isDerived: true)
         }
+    }
+
+    /// Whether the owner has no part in a zone: not one that another device of the account made, or has joined.
+    private func isOutOfSight(_ zone: ZoneID, of photo: RecordName) throws -> Bool {
+        if let known = engine.zones[zone]?.row { return !known.isMine && [.left, .ended].contains(known.state) }
+        return try !engine.isPlaced(zone, db) && !engine.isOwnMove(of: photo, to: zone, db)
     }
 }

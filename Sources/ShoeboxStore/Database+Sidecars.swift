@@ -105,6 +105,14 @@ extension Database {
             arguments: [rev, id.zone.data, id.name.data])
     }
 
+    /// What the first sidecar of a record was written from, as far as it is known.
+    public func firstSidecarState(of id: RecordID) throws -> Data? {
+        try Data.fetchOne(
+            cachedStatement(
+                sql: "SELECT fields FROM sidecarState WHERE zone = ? AND record = ? ORDER BY created LIMIT 1"),
+            arguments: [id.zone.data, id.name.data])
+    }
+
     /// Whether a state that a sidecar was written from was followed by another one before a time, milliseconds since 1970.
     public func isSidecarState(_ rev: String, of id: RecordID, outdatedBefore time: UInt64) throws -> Bool {
         try Bool.fetchOne(

@@ -229,8 +229,10 @@ struct SimulationPrivacy {
             entries[hash(entry.bytes)] = entry
         }
         var lines: Set<String> = []
+        // Who brings something back may take it to another share before the file shows it.
+        let broughtBack = broughtBack.values.reduce(into: Set<[UInt8]>()) { $0.formUnion($1) }
         for (share, hashes) in told {
-            for content in hashes.subtracting(broughtBack[share, default: []]) {
+            for content in hashes.subtracting(broughtBack) {
                 guard let entry = entries[content], entry.kind == .content || shown.contains(entry.bytes) else {
                     continue
                 }

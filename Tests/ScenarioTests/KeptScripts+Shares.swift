@@ -459,6 +459,22 @@ extension KeptScript {
                 .user(machine: 3, root: .shared, .part(file: 1, folder: 5, isFolder: false)),
                 .command(machine: 4, root: .library, .leave(share: 0, keepsCopy: true)),
             ])
+        keep(
+            "what comes to a share whose folder was just deleted here is no new photo where it lay", seed: 3_121,
+            [
+                .user(machine: 0, root: .library, .writeDeep(folder: 0, name: 2, bytes: 12)),
+                .command(machine: 0, root: .library, .share(folder: 5)),
+                .command(machine: 0, root: .library, .invite(share: 1, account: 1, .readWrite)),
+                .command(machine: 0, root: .library, .invite(share: 9, account: 2, .readWrite)),
+                .command(machine: 0, root: .library, .invite(share: 9, account: 3, .readWrite)),
+                .command(machine: 1, root: .library, .accept),
+                .command(machine: 4, root: .library, .accept),
+                .sync(machine: 0),
+                .sync(machine: 1),
+                .sync(machine: 4),
+                .user(machine: 1, root: .shared, .part(file: 2, folder: 3, isFolder: true)),
+                .user(machine: 4, root: .shared, .deleteShareFolder(share: 0)),
+            ])
         return all
     }()
 }

@@ -51,6 +51,53 @@ import Testing
         #expect(bob.tree(.library).isEmpty, "\(bob.tree(.library))")
     }
 
+    /// What is said just before the photo leaves, by a command, is not in the sidecar that goes along; what is taken back in the
+    /// library is.
+    @Test(arguments: [false, true])
+    func `what was said just before a photo left counts as known there, and what is cleared there is cleared`(
+        isCleared: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, bob, village) = (party.alice, party.bob, party.village)
+        let place = "alice/Summer/deep/b.jpg"
+        let photo = bob.path(place, .shared)
+        try #require(bob.request(.caption(path: photo, text: "old")).code == 0)
+        try #require(bob.request(.rate(path: photo, value: 4)).code == 0)
+        try #require(try village.settle())
+        let (shared, own) = (bob.machine.shared, bob.machine.library)
+        bob.machine.faults.setRule { operation in
+            operation.path.hasSuffix(".json") && operation.part != "mount" ? .fail(.inputOutput) : nil
+        }
+        try #require(bob.request(.caption(path: photo, text: "new")).code == 0)
+        try #require(bob.request(.tag(path: photo, titles: ["off"], isMember: true)).code == 0)
+        bob.machine.faults.setRule(nil)
+        for suffix in ["", ".json"] { try shared.move(place + suffix, to: "Taken/b.jpg" + suffix, on: own) }
+        func pass() throws {
+            for _ in 0..<4 {
+                for replica in [bob, alice] { try replica.round() }
+                village.world.clock.advance(milliseconds: 700)
+            }
+        }
+        try pass()
+        if isCleared {
+            try #require(bob.request(.caption(path: bob.path("Taken/b.jpg"), text: "")).code == 0)
+            try #require(bob.request(.rate(path: bob.path("Taken/b.jpg"), value: 0)).code == 0)
+        } else {
+            let there = alice.path("Summer/deep/b.jpg")
+            try #require(alice.request(.caption(path: there, text: "after")).code == 0)
+            try #require(alice.request(.tag(path: there, titles: ["off"], isMember: false)).code == 0)
+        }
+        try pass()
+        for suffix in ["", ".json"] { try own.move("Taken/b.jpg" + suffix, to: place + suffix, on: shared) }
+        try #require(try village.settleDeletions())
+        for (replica, path, root) in [(alice, "Summer/deep/b.jpg", RootKind.library), (bob, place, .shared)] {
+            let fields = replica.sidecar(path, root)?.fields
+            #expect(fields?.caption == (isCleared ? nil : "after"), "\(replica.label): \(fields as Any)")
+            #expect(fields?.tags ?? [] == (isCleared ? ["off"] : []), "\(replica.label): \(fields as Any)")
+            if replica.label == "bob" { #expect(fields?.rating == (isCleared ? nil : 4)) }
+        }
+    }
+
     @Test func `a photo that gets words in the library, without those of the share, takes none away there`() throws {
         let party = try Party(bob: "readWrite")
         let (alice, bob, village) = (party.alice, party.bob, party.village)
@@ -107,6 +154,20 @@ import Testing
             let fields = replica.sidecar(path, root)?.fields
             #expect(Set(fields?.tags ?? []) == tags, "\(replica.label): \(String(describing: fields))")
             if replica.label == "dan" { #expect(fields?.rating == 4) }
+        }
+        // Who is let in later tells nothing anew of what has been taken off there by then.
+        let there = carol.path("bob/Bobs/o.jpg", .shared)
+        #expect(carol.sidecar("bob/Bobs/o.jpg", .shared)?.fields.tags == ["Lake"])
+        try #require(carol.request(.tag(path: there, titles: ["Lake"], isMember: false)).code == 0)
+        try #require(bob.request(.invite(share: "Bobs", accounts: ["alice"], permission: "readWrite")).code == 0)
+        try #require(alice.request(.accept(link: made.values["link"] ?? "")).code == 0)
+        try #require(try village.settle())
+        try #require(dan.request(.rate(path: photo, value: 5)).code == 0)
+        try #require(try village.settleDeletions())
+        let shown = carol.tree(.shared).keys.filter { $0.hasPrefix("bob/Bobs/o") && !$0.hasSuffix(".json") }
+        #expect(!shown.isEmpty)
+        for path in shown {
+            #expect(carol.sidecar(path, .shared)?.fields.tags?.contains("Lake") != true, "\(path)")
         }
     }
 }
