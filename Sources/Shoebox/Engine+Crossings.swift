@@ -185,7 +185,7 @@ extension Engine {
     }
 
     /// The sidecars beside a place, without the one that is as it was last seen.
-    private func sidecars(
+    func sidecars(
         beside place: RelativePath, _ root: RootKind, unlike known: SidecarRow?
     ) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
         guard let name = place.last else { return [] }

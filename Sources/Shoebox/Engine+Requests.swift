@@ -153,6 +153,7 @@ extension Engine {
                 "The photo is in '\(zones[id.zone]?.control.title ?? "")', \(permissionText(id.zone)).",
                 "Ask its owner for the permission 'readWrite'.")
         }
+        try readSidecar(of: id, at: reference)
         let count = try store.write { db -> Int in
             var writer = try HistoryWriter(db, engine: self, author: author)
             try body(id, &writer)
@@ -160,6 +161,16 @@ extension Engine {
             return writer.count
         }
         return Reply(lines: count == 0 ? ["nothing to change"] : ["done"], values: ["changes": String(count)])
+    }
+
+    /// Takes what was written into the sidecar of a photo and not read yet, so that what a command says of the photo is said after that.
+    private func readSidecar(of id: RecordID, at reference: PathReference) throws {
+        let (base, sidecar) = try store.read { db in (try db.base(id), try db.sidecar(id)) }
+        guard let path = reference.path, let base,
+            let entry = try? files(reference.root).entry(at: path), entry.stamp.isSameFile(as: base.stamp)
+        else { return }
+        let written = sidecars(beside: path, reference.root, unlike: sidecar).map(\.entry)
+        _ = try readSidecars(written, in: path.parent, root: reference.root, author: "scan")
     }
 
     /// A share in which this account may do something to people or title.

@@ -94,6 +94,35 @@ import Testing
         #expect(carol.tree(.library)["Mine/n.jpg"] == nil, "\(carol.tree(.library))")
     }
 
+    @Test(arguments: [false, true])
+    func `what a command says of a photo is said after what was written into its sidecar before`(isNew: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, village) = (party.alice, party.village)
+        let disk = alice.machine.library
+        let photo = alice.path("Private/c.jpg")
+        if isNew {
+            try disk.write(
+                "Private/c.jpg.json",
+                "{\"format\": \"shoebox.sidecar/1\", \"caption\": \"by hand\", \"tags\": [\"Lake\"]}")
+        } else {
+            try #require(alice.request(.caption(path: photo, text: "before")).code == 0)
+            try #require(alice.request(.tag(path: photo, titles: ["Lake"], isMember: true)).code == 0)
+            try #require(try village.settle())
+            let text = String(decoding: try disk.read("Private/c.jpg.json"), as: UTF8.self)
+            try disk.write("Private/c.jpg.json", text.replacing("before", with: "by hand"))
+        }
+        try #require(alice.request(.caption(path: photo, text: "by command")).code == 0)
+        try #require(alice.request(.tag(path: photo, titles: ["Lake"], isMember: false)).code == 0)
+        try #require(try village.settle())
+        let fields = alice.sidecar("Private/c.jpg", .library)?.fields
+        #expect(fields?.caption == "by command" && fields?.tags ?? [] == [], "\(fields as Any)")
+        let said = try alice.store.read { db in try db.history(after: 0, limit: .max) }.contains { stored in
+            guard case .set(let fields) = stored.change.action else { return false }
+            return fields[.caption]?.text == "by hand"
+        }
+        #expect(said)
+    }
+
     @Test func `a sidecar from a backup counts as it stands beside a copy of its photo`() throws {
         let party = try Party(bob: "readWrite")
         let (alice, village) = (party.alice, party.village)
