@@ -11,7 +11,7 @@ import class GRDB.Database
 
 extension Engine {
     /// How long the states that sidecars were written from are kept, milliseconds: 30 days.
-    private var sidecarStateMilliseconds: UInt64 { 30 * 86_400_000 }
+    var sidecarStateMilliseconds: UInt64 { 30 * 86_400_000 }
 
     /// Writes the sidecars of shown photos that have something to say, where the file does not say it yet; returns those
     /// for which that failed, to be tried again.

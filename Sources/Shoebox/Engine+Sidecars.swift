@@ -244,6 +244,11 @@ extension Engine {
                 try db.removeSidecar(id)
             } else {
                 try db.setSidecar(SidecarRow(id: id, name: entry.name, stamp: entry.stamp, rev: rev ?? ""))
+                if rev == nil {
+                    try db.setSidecarState(
+                        rev: "", of: id, fields: Data(document.encoded()), nowMilliseconds: world.nowMilliseconds(),
+                        keptMilliseconds: sidecarStateMilliseconds)
+                }
             }
             // What the file says and what the record says may differ now: it is written again if so.
             try db.markDirty(id)
@@ -264,7 +269,13 @@ extension Engine {
         let current = try details(of: id, db).sidecar
         let back = try document.record == id.name ? nil : fieldsBroughtBack(document, of: id, db)
         let shown = try rev.flatMap { try db.sidecarState(rev: $0, of: id) }.flatMap(Self.fields) ?? back?.shown
-        let file = try document.record == id.name ? document.fields : back?.file ?? fieldsByNow(document, db)
+        var file = try document.record == id.name ? document.fields : back?.file ?? fieldsByNow(document, db)
+        // One that a person made, and that has been read: it says again what it said then, and may be behind by now.
+        if shown == nil, try db.sidecar(id)?.rev == "",
+            let read = try db.sidecarState(rev: "", of: id).flatMap(Self.fields)
+        {
+            file = file.besides(read)
+        }
         return try sidecarEdits(file: file, shown: shown, current: current).filter { edit in
             try rev == nil || shown != nil || !wasSaid(edit, of: id, db)
         }

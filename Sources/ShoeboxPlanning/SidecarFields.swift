@@ -24,6 +24,18 @@ public struct SidecarFields: Hashable, Sendable {
     }
 }
 
+extension SidecarFields {
+    /// What is said otherwise than before, or besides; the rest is missing.
+    public func besides(_ before: SidecarFields) -> SidecarFields {
+        let known = Set((before.tags ?? []).map(normalizedTagName))
+        return SidecarFields(
+            caption: caption == before.caption ? nil : caption,
+            tags: tags?.filter { !known.contains(normalizedTagName($0)) },
+            rating: rating == before.rating ? nil : rating,
+            custom: custom.filter { before.custom[$0.key] != $0.value })
+    }
+}
+
 /// One thing that a person changed in a sidecar.
 public enum SidecarEdit: Hashable, Sendable {
     /// Writes the caption, never an empty one.

@@ -109,7 +109,9 @@ extension Database {
     public func firstSidecarState(of id: RecordID) throws -> Data? {
         try Data.fetchOne(
             cachedStatement(
-                sql: "SELECT fields FROM sidecarState WHERE zone = ? AND record = ? ORDER BY created LIMIT 1"),
+                sql:
+                    "SELECT fields FROM sidecarState WHERE zone = ? AND record = ? AND rev <> '' ORDER BY created LIMIT 1"
+            ),
             arguments: [id.zone.data, id.name.data])
     }
 
@@ -137,7 +139,7 @@ extension Database {
             arguments: [id.zone.data, id.name.data])
     }
 
-    /// Keeps the fields that a sidecar is written from, and forgets those older than a time.
+    /// Keeps the fields that a sidecar is written from, or (an empty `rev`) that were read last of one that a person made, and forgets those older than a time.
     public func setSidecarState(
         rev: String, of id: RecordID, fields: Data, nowMilliseconds: UInt64, keptMilliseconds: UInt64
     ) throws {

@@ -46,6 +46,19 @@ struct SimulationPrivacy {
         var bytes: [UInt8]
     }
 
+    /// A photo, whatever is in it and wherever it is.
+    struct Photo: Hashable, Sendable {
+        var machine: String
+        var root: String
+        var inode: UInt64
+
+        init(machine: String, root: String, inode: UInt64) {
+            (self.machine, self.root, self.inode) = (machine, root, inode)
+        }
+
+        init(_ file: Touched) { self.init(machine: file.machine, root: file.root, inode: file.inode) }
+    }
+
     /// The shares that each entry of the ledger may be told in, by its bytes.
     private var homes: [[UInt8]: Set<String>] = [:]
     private var known: [String: SimulationSharing] = [:]

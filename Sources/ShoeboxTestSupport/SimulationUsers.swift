@@ -16,6 +16,8 @@ final class SimulationUsers: Sendable {
         var fresh: [(path: String, file: SimulationPrivacy.Touched)] = []
         /// What is said instead, by a command, of the captions in sidecars, by their inodes.
         var outdated: [SimulationPrivacy.Touched: [UInt8]] = [:]
+        /// What commands said last of photos.
+        var spoken: [SimulationPrivacy.Photo: [UInt8]] = [:]
         /// The photo that each machine's user moved last by one of the acts that say so.
         var lastMoved: [String: (root: String, path: RelativePath)] = [:]
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
@@ -35,10 +37,11 @@ final class SimulationUsers: Sendable {
         _ captions: [String: [UInt8]] = [:]
     ) {
         let changed = SimulationPrivacy.files(on: machine).filter { before[$0.key] != $0.value }
+        let spoken = state.withLock { $0.spoken }
         // What is said of a photo goes with it, though its sidecar stays behind for now.
         let said = changed.flatMap { path, file in
             before.filter { $0.value.inode == file.inode && $0.value.root == file.root }.compactMap { former in
-                captions[former.key].map { caption in
+                (captions[former.key] ?? spoken[SimulationPrivacy.Photo(former.value)]).map { caption in
                     let words = SimulationPrivacy.Touched(
                         machine: machine.name, root: file.root, inode: 0, bytes: caption)
                     return (path, words)
@@ -210,7 +213,11 @@ final class SimulationUsers: Sendable {
         let disk = root == .library ? machine.library : machine.shared
         let photo = try? disk.read(path)
         if kind == .caption { noteCaption(word, of: path, on: disk, machine.name) }
+        let inode = disk.entries()[path]?.stamp.inode
         state.withLock {
+            if kind == .caption, let inode {
+                $0.spoken[.init(machine: machine.name, root: disk.name, inode: inode)] = Array(word.utf8)
+            }
             $0.ledger.addCommand(
                 kind, Array(word.utf8), of: photo, machine: machine.name, root: disk.name, path: path, step: step,
                 now: now)

@@ -123,6 +123,33 @@ import Testing
         #expect(said)
     }
 
+    @Test func `what was written by hand into a sidecar before a command is not told in the share that it goes to`()
+        throws
+    {
+        let (party, dan) = try Party.twoShares()
+        let (alice, village) = (party.alice, party.village)
+        let disk = alice.machine.library
+        let photo = alice.path("Summer/deep/b.jpg")
+        try disk.write(
+            "Summer/deep/b.jpg.json",
+            "{\"format\": \"shoebox.sidecar/1\", \"caption\": \"by hand\", \"tags\": [\"Lake\", \"mine\"]}")
+        alice.machine.faults.setRule { operation in
+            operation.name == "rename" && operation.part != "mount" ? .fail(.inputOutput) : nil
+        }
+        try #require(alice.request(.caption(path: photo, text: "by command")).code == 0)
+        try #require(alice.request(.tag(path: photo, titles: ["mine"], isMember: false)).code == 0)
+        alice.machine.faults.setRule(nil)
+        try #require(String(decoding: try disk.read("Summer/deep/b.jpg.json"), as: UTF8.self).contains("by hand"))
+        try carry("Summer/deep/b.jpg", disk, "Other/b.jpg", disk, .moved)
+        try #require(try village.settle())
+        let fields = dan.sidecar("alice/Other/b.jpg", .shared)?.fields
+        #expect(fields?.caption == "by command" && fields?.tags == ["Lake"], "\(fields as Any)")
+        for stored in try dan.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { ["by hand", "mine"].contains($0.text ?? "") }, "\(stored.change)")
+        }
+    }
+
     @Test func `a sidecar from a backup counts as it stands beside a copy of its photo`() throws {
         let party = try Party(bob: "readWrite")
         let (alice, village) = (party.alice, party.village)
