@@ -121,15 +121,16 @@ extension Engine {
 
     private func crossingSidecars(
         _ changes: [LocalChange], where isMeant: (_ from: ZoneID, _ to: ZoneID) -> Bool
-    ) throws -> [(BaseRow, RelativePath, SidecarRow)] {
+    ) throws -> [(BaseRow, RelativePath, SidecarRow?)] {
         let crossings = zoneCrossings(changes).filter { isMeant($0.key.zone, $0.value.zone) }
         guard !crossings.isEmpty else { return [] }
         let elsewhere = placedElsewhere(changes)
         return try store.read { db in
-            guard try db.hasSidecars() else { return [] }
-            return try crossings.sorted { $0.key < $1.key }.flatMap { id, crossing in
-                try photosGoing(with: id, to: crossing.path, besides: elsewhere, db).compactMap {
-                    row, place in try db.sidecar(row.id).map { (row, place, $0) }
+            try crossings.sorted { $0.key < $1.key }.flatMap { id, crossing in
+                try photosGoing(with: id, to: crossing.path, besides: elsewhere, db).compactMap { row, place in
+                    let sidecar = try db.sidecar(row.id)
+                    // Of one that has none yet, a person may have made one where it went.
+                    return try sidecar != nil || isAnythingSaid(of: row.id, db) ? (row, place, sidecar) : nil
                 }
             }
         }
@@ -174,13 +175,13 @@ extension Engine {
             })
     }
 
-    /// The sidecar of a record that lies beside a photo where that went, if it is not as last seen. What can't be read now is read
-    /// where it is then.
+    /// The sidecar of a record, or one that a person made, that lies beside a photo where that went, if it is not as last seen. What
+    /// can't be read now is read where it is then.
     private func changedSidecar(
         _ sidecar: SidecarRow?, of id: RecordID, at place: RelativePath, _ root: RootKind
     ) throws -> (entry: DirectoryEntry, document: SidecarDocument)? {
         try sidecars(beside: place, root, unlike: sidecar).first { _, document in
-            try document.record == id.name && isUnderstood(document, of: id)
+            try (document.record ?? id.name) == id.name && isUnderstood(document, of: id)
         }
     }
 

@@ -150,6 +150,33 @@ import Testing
         }
     }
 
+    @Test(arguments: ["Summer/deep/b.jpg", "Private/c.jpg"], [false, true])
+    func `what is said in a sidecar that a person makes where a photo goes takes the place of what was said of it`(
+        place: String, hasSidecar: Bool
+    ) throws {
+        let (party, dan) = try Party.twoShares()
+        let (alice, village) = (party.alice, party.village)
+        let disk = alice.machine.library
+        if !hasSidecar {
+            // None can be written.
+            alice.machine.faults.setRule { operation in
+                operation.name == "rename" && operation.part != "mount" ? .fail(.inputOutput) : nil
+            }
+        }
+        try #require(alice.request(.caption(path: alice.path(place), text: "formerly")).code == 0)
+        if hasSidecar { try #require(try village.settle()) }
+        alice.machine.faults.setRule(nil)
+        try #require(((try? disk.read(place + ".json")) != nil) == hasSidecar)
+        try disk.move(place, to: "Other/new.jpg")
+        try disk.write("Other/new.jpg.json", "{\"format\": \"shoebox.sidecar/1\", \"caption\": \"for dan\"}")
+        try #require(try village.settle())
+        #expect(dan.sidecar("alice/Other/new.jpg", .shared)?.fields.caption == "for dan")
+        for stored in try dan.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { $0.text == "formerly" }, "\(stored.change)")
+        }
+    }
+
     @Test func `a sidecar from a backup counts as it stands beside a copy of its photo`() throws {
         let party = try Party(bob: "readWrite")
         let (alice, village) = (party.alice, party.village)
