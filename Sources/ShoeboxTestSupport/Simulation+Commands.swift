@@ -22,7 +22,8 @@ extension Simulation {
         look(at: index(number), isCommand: true)
         noteComparison(of: index(number))
         users.noteOutdated(
-            done == true && !isRestore ? said : [:], keepingOthers: !isRestore && done != nil, on: machine)
+            done == true && !isRestore ? said : [:], keepingOthers: !isRestore && done != nil, on: machine,
+            step: stepNumber)
         guard done != false else { return done }
         if isRestore { bringsBack = true }
         if case .leave(_, keepsCopy: false) = request { leavers.insert(machine.account) }

@@ -76,9 +76,13 @@ final class SimulationUsers: Sendable {
 
     /// Notes what a command has given another caption; one that brings back, and a process that died, leave nothing certain.
     func noteOutdated(
-        _ said: [SimulationPrivacy.Touched: [UInt8]], keepingOthers: Bool, on machine: SimulatedMachine
+        _ said: [SimulationPrivacy.Touched: [UInt8]], keepingOthers: Bool, on machine: SimulatedMachine, step: Int
     ) {
+        let captions = Set(said.keys.map(\.bytes))
         state.withLock { state in
+            // Its user has written that over, though the history that tells may end with the share.
+            let former = state.ledger.entries.filter { $0.kind == .caption && captions.contains($0.bytes) }
+            state.ledger.waive(Set(former.map(\.number)), step: step)
             if !keepingOthers { state.outdated = state.outdated.filter { $0.key.machine != machine.name } }
             state.outdated.merge(said) { $1 }
         }
