@@ -5,6 +5,8 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 extension Engine {
     /// How long a share that is over waits for what is just being written in its folder, milliseconds.
     private var editsAwaitedMilliseconds: UInt64 { 30_000 }
@@ -439,8 +441,7 @@ extension Engine {
                 remedy: "'shoebox status' shows what waits, and what to do about it.")
         }
         try store.write { db in
-            // What lies elsewhere yet, as it has just come to the share, is no new photo there.
-            for row in try db.base(in: zone.id) where try !row.isParked && !liesOutside(row, db) {
+            for row in try db.base(in: zone.id) where try !row.isParked && !liesElsewhere(row, db) {
                 try db.removeBase(row.id)
             }
             guard var row = try db.zone(zone.id) else { return }
@@ -453,5 +454,15 @@ extension Engine {
         try clearProblem("leaveOffered", zone: zone.id)
         try reloadZones()
         return Reply(lines: ["'\(zone.control.title)' comes back into the shared folder."])
+    }
+
+    /// Whether the file of a record that has just come to a zone is still where it was before: it is no new photo there.
+    private func liesElsewhere(_ row: BaseRow, _ db: Database) throws -> Bool {
+        guard try liesOutside(row, db), let path = try db.basePath(of: row.id, top: [top(row.root)]) else {
+            return false
+        }
+        do throws(FileError) {
+            return try files(row.root).entry(at: path)?.stamp.isSameFile(as: row.stamp) == true
+        } catch { return !error.isAbsence }
     }
 }
