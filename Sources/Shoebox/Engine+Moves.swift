@@ -230,7 +230,7 @@ extension Engine {
             // Bytes that the folder does not show yet went along; what is saved before it does is no edit of them.
             let hasUnseenBytes =
                 values[.content] != nil
-                && state.fields[.content]?.values.contains { !shown.contains($0.dot) } == true
+                && state.fields[.content]?.winner.map { !shown.contains($0.dot) } == true
             return (target, hasUnseenBytes ? vector.below(arrival.dot) : vector)
         }
         guard

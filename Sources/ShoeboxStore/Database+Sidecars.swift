@@ -139,7 +139,8 @@ extension Database {
             arguments: [id.zone.data, id.name.data])
     }
 
-    /// Keeps the fields that a sidecar is written from, or (an empty `rev`) that were read last of one that a person made, and forgets those older than a time.
+    /// Keeps the fields that a sidecar is written from, or (an empty `rev`) that were read last of one that a person made, and forgets
+    /// those older than a time.
     public func setSidecarState(
         rev: String, of id: RecordID, fields: Data, nowMilliseconds: UInt64, keptMilliseconds: UInt64
     ) throws {
