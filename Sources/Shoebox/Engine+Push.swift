@@ -272,8 +272,27 @@ extension Engine {
     /// Whether a record has these bytes now, alone or in a conflict. Of what was deleted nobody needs them, nor of what was
     /// overwritten, by whatever change, in this batch or not; of what was moved they are needed where it is now.
     private func needsBytes(_ hash: Digest32, of id: RecordID) throws -> Bool {
-        guard let state = try store.read({ db in try db.state(of: id) }), !state.isDeleted else { return false }
-        return state.fields[.content]?.values.contains { $0.value.asset?.contentHash == hash } ?? false
+        try store.read { db in try needsBytes(hash, of: id.name, in: id.zone, past: [], db) }
+    }
+
+    private func needsBytes(
+        _ hash: Digest32, of name: RecordName, in zone: ZoneID, past: Set<ZoneID>, _ db: Database
+    ) throws -> Bool {
+        guard let state = try db.state(of: RecordID(zone: zone, name: name)), !state.isDeleted else { return false }
+        let edits = state.fields[.content]?.values.filter { $0.value.asset?.contentHash == hash } ?? []
+        guard !edits.isEmpty else { return false }
+        guard !state.isLive else { return true }
+        // Whoever moved it in sight of the edit took that along, and it was overwritten there if it is not to be seen there.
+        return try edits.contains { edit in
+            let ways = state.openMoves.filter { $0.context.contains(edit.dot) }.compactMap(\.destination)
+            return try ways.isEmpty
+                || ways.contains { next in
+                    guard !past.contains(next), let there = try db.state(of: RecordID(zone: next, name: name)),
+                        there.isDeleted || there.fields[.content]?.winner != nil
+                    else { return true }
+                    return try needsBytes(hash, of: name, in: next, past: past.union([zone]), db)
+                }
+        }
     }
 
     /// How long the file of an edit that is to be published may be gone before the edit is given up, milliseconds.

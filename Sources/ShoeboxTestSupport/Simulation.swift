@@ -103,9 +103,17 @@ public final class Simulation {
         guard !found.isEmpty else { return [] }
         var small = script
         small.steps = shrink(script.steps, triesMax: triesMax) { steps in
-            !failures(of: SimulationScript(seed: script.seed, steps: steps), setup: setup).isEmpty
+            isSameKind(failures(of: SimulationScript(seed: script.seed, steps: steps), setup: setup), as: found)
         }
         return failures(of: small, setup: setup) + ["with \(small)"]
+    }
+
+    /// Whether what failed is of the kind of what failed before, by its first word: a script that is shrunk must not be one of
+    /// something else in the end.
+    public static func isSameKind(_ failures: [String], as former: [String]) -> Bool {
+        func kind(_ line: String) -> Substring { line.prefix { $0.isLetter } }
+        let kinds = Set(former.map(kind))
+        return failures.contains { kinds.contains(kind($0)) }
     }
 
     /// All that users wrote so far.

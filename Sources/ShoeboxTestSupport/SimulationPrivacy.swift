@@ -130,7 +130,7 @@ struct SimulationPrivacy {
         fresh: [(path: String, file: Touched)], outdated: [Touched: [UInt8]] = [:], isCommand: Bool = false
     ) {
         let before = known[machine.name] ?? SimulationSharing()
-        known[machine.name] = sharing
+        known[machine.name] = Self.withDeleted(sharing, before)
         for (bytes, records) in lineages[machine.name] ?? [:] {
             for record in records {
                 homes[bytes, default: []].formUnion(unknownHolders(of: record, machine, before))
@@ -172,6 +172,16 @@ struct SimulationPrivacy {
                 homes[file.bytes, default: []].formUnion(unknownHolders(of: record, machine, sharing))
             }
         }
+    }
+
+    /// What is known, with the shares that records were deleted in, which others can't know yet.
+    private static func withDeleted(_ sharing: SimulationSharing, _ before: SimulationSharing) -> SimulationSharing {
+        var result = sharing
+        for (record, shares) in before.holders {
+            let left = sharing.departures[record] ?? [:]
+            result.holders[record, default: []].formUnion(shares.filter { left[$0, default: []].isEmpty })
+        }
+        return result
     }
 
     /// The folders of copies.

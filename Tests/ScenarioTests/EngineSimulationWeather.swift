@@ -229,7 +229,7 @@ struct EngineRun {
         small.script.steps = shrink(script.steps, triesMax: triesMax) { steps in
             var shorter = self
             shorter.script.steps = steps
-            return !shorter.failures.isEmpty
+            return Simulation.isSameKind(shorter.failures, as: found)
         }
         small.isNarrated = narrates
         return small.failures + [

@@ -475,6 +475,22 @@ extension KeptScript {
                 .user(machine: 1, root: .shared, .part(file: 2, folder: 3, isFolder: true)),
                 .user(machine: 4, root: .shared, .deleteShareFolder(share: 0)),
             ])
+        keep(
+            "what was written over while its move was looked at does not keep the way back from being told",
+            seed: 7_088,
+            [
+                .user(machine: 1, root: .library, .writeDeep(folder: 0, name: 2, bytes: 12)),
+                .command(machine: 1, root: .library, .share(folder: 1)),
+                .user(machine: 1, root: .library, .write(folder: 0, name: 2, bytes: 13)),
+                .sync(machine: 1),
+                .userDuring(
+                    machine: 1, afterCalls: 49, root: .library,
+                    .overwriteMoved(file: 1, folder: 1, .inPlace, isBefore: true, bytes: 17)),
+                .user(
+                    machine: 1, root: .library,
+                    .overwriteMoved(file: 1, folder: 2, .inPlace, isBefore: false, bytes: 88)),
+                .sync(machine: 1),
+            ])
         return all
     }()
 }
