@@ -399,6 +399,7 @@ extension Engine {
                 try db.setMetaText(stopsKey(zone.id), nil)
             }
             try reloadZones()
+            _ = try followMoves(neverArrived(in: zone))
         }
         try removeStrayTagFiles()
     }
@@ -415,6 +416,19 @@ extension Engine {
                     else { return nil }
                     return try db.record(RecordID(zone: privateZone, name: row.id.name))
                 }
+        }
+    }
+
+    /// What others took to a share before they heard that it has stopped, and never comes there any more.
+    private func neverArrived(in zone: ZoneInfo) throws -> [RecordRow] {
+        try store.read { db in
+            try zones.keys.filter { zones[$0]?.row.isMine == true }.sorted().flatMap { from in
+                try [RecordType.photo, .file, .folder].flatMap { try db.records(of: $0, in: from, isLive: false) }
+                    .filter { row in
+                        try db.state(of: row.id)?.movedTo == zone.id
+                            && db.state(of: RecordID(zone: zone.id, name: row.id.name)) == nil
+                    }
+            }
         }
     }
 

@@ -196,17 +196,23 @@ struct MoveFollower {
             }
     }
 
-    /// Brings a record back that left a zone for one in which its arrival counts for nothing; false if it did not.
+    /// Brings a record back that left a zone for one in which its arrival counts for nothing, or for an own one that was stopped
+    /// before it arrived there; false if it did not.
     private mutating func bringBackRefused(_ id: RecordID, type: RecordType) throws -> Bool {
         guard isMine(id.zone), isWritable(id.zone), let state = try db.state(of: id), !state.isLive,
-            let away = state.movedTo, engine.zones[away]?.row.state == .active,
+            let away = state.movedTo, let zone = engine.zones[away]?.row,
             try db.state(of: RecordID(zone: away, name: id.name)) == nil
         else { return false }
-        let movers = Set(state.openMoves.filter { $0.destination == away }.map(\.dot.replica))
-        let isRefused = try movers.contains { mover in
-            try !db.refusedChanges(of: RecordID(zone: away, name: id.name), by: mover).isEmpty
+        switch zone.state {
+        case .active:
+            let movers = Set(state.openMoves.filter { $0.destination == away }.map(\.dot.replica))
+            let isRefused = try movers.contains { mover in
+                try !db.refusedChanges(of: RecordID(zone: away, name: id.name), by: mover).isEmpty
+            }
+            guard isRefused else { return false }
+        case .ended: guard try zone.isMine && isNowhere(id.name) else { return false }
+        default: return false
         }
-        guard isRefused else { return false }
         try writer.write(
             id, type: type, .set([:]), context: state.vector, isDerived: true,
             timestamp: engine.after([state.fields[.name], state.fields[.parent]], &writer))
@@ -214,6 +220,14 @@ struct MoveFollower {
             _ = try bringBackRefused(row.id, type: row.type)
         }
         return true
+    }
+
+    /// Whether a record is in no own zone, nor was it deleted in one.
+    private func isNowhere(_ name: RecordName) throws -> Bool {
+        try engine.zones.keys.filter(isMine).sorted().allSatisfy { zone in
+            guard let state = try db.state(of: RecordID(zone: zone, name: name)) else { return true }
+            return !state.isLive && state.movedTo != nil
+        }
     }
 
     /// Brings a record back that every zone says is in another one, and what belongs to it; false if it is no such one.

@@ -491,6 +491,21 @@ extension KeptScript {
                     .overwriteMoved(file: 1, folder: 2, .inPlace, isBefore: false, bytes: 88)),
                 .sync(machine: 1),
             ])
+        keep(
+            "a photo that was taken to a share of the same owner which had just been stopped is where it was",
+            seed: 7_082,
+            [
+                .user(machine: 0, root: .library, .writeDeep(folder: 0, name: 0, bytes: 10)),
+                .user(machine: 0, root: .library, .writeDeep(folder: 0, name: 1, bytes: 11)),
+                .command(machine: 0, root: .library, .share(folder: 18)),
+                .command(machine: 0, root: .library, .invite(share: 9, account: 3, .readWrite)),
+                .command(machine: 4, root: .library, .accept),
+                .sync(machine: 0),
+                .sync(machine: 4),
+                .user(machine: 4, root: .shared, .write(folder: 1, name: 1, bytes: 26)),
+                .command(machine: 2, root: .shared, .stop(share: 4)),
+                .user(machine: 4, root: .shared, .part(file: 4, folder: 3, isFolder: false)),
+            ])
         return all
     }()
 }
