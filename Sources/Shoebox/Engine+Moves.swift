@@ -211,8 +211,11 @@ extension Engine {
         let leavesLosers = isShare(zone) && zones[id.zone]?.mayWrite(account) == true
         if leavesLosers { try keepConflictCopies(of: before, had: state, in: id.zone, writer: &writer) }
         guard isMine else {
-            let values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
+            var values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
                 .merging(fields) { _, new in new }
+            // What is written anew says all, whatever it was there before.
+            if let parent { values[.parent] = parent.parentValue }
+            if let name { values[.name] = .name(name) }
             let arrival = try writer.write(
                 target, type: state.type, .set(values), context: RecordState(existing)?.vector ?? [:],
                 movedFrom: id.zone)

@@ -282,6 +282,9 @@ extension Engine {
         let edits = state.fields[.content]?.values.filter { $0.value.asset?.contentHash == hash } ?? []
         guard !edits.isEmpty else { return false }
         guard !state.isLive else { return true }
+        // Where something else of it can count again, that does, in case somebody who had not seen it leave keeps it there.
+        let isAlone = try !db.changes(of: name, in: zone).contains { $0.content?.location != nil }
+        guard isAlone else { return true }
         // Whoever moved it in sight of the edit took that along, and it was overwritten there if it is not to be seen there.
         return try edits.contains { edit in
             let ways = state.openMoves.filter { $0.context.contains(edit.dot) }.compactMap(\.destination)

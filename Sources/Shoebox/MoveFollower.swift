@@ -1,3 +1,4 @@
+import ShoeboxCloud
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
@@ -210,7 +211,12 @@ struct MoveFollower {
                 try !db.refusedChanges(of: RecordID(zone: away, name: id.name), by: mover).isEmpty
             }
             guard isRefused else { return false }
-        case .ended: guard try zone.isMine && isNowhere(id.name) else { return false }
+        case .ended:
+            // Once, or a device that can't read of the stop would have it leave again, and again.
+            guard zone.isMine, state.openMoves.contains(where: { !$0.isDerived }), try isNowhere(id.name, but: away)
+            else {
+                return false
+            }
         default: return false
         }
         try writer.write(
@@ -222,12 +228,18 @@ struct MoveFollower {
         return true
     }
 
-    /// Whether a record is in no own zone, nor was it deleted in one.
-    private func isNowhere(_ name: RecordName) throws -> Bool {
-        try engine.zones.keys.filter(isMine).sorted().allSatisfy { zone in
+    /// Whether a record is nowhere, as all that own devices know tells: it may have been brought home by one from a share that has
+    /// stopped, have gone on to where this device can't look, or been deleted there.
+    private func isNowhere(_ name: RecordName, but stopped: ZoneID) throws -> Bool {
+        let zones = try db.zonesOfMoves(of: name)
+        let hasAll = try zones.allSatisfy { zone in
             guard let state = try db.state(of: RecordID(zone: zone, name: name)) else { return true }
-            return !state.isLive && state.movedTo != nil
+            guard !state.isLive, state.movedTo != nil else { return false }
+            return state.openMoves.compactMap(\.destination).allSatisfy { $0 == stopped || zones.contains($0) }
         }
+        guard hasAll, let home = engine.privateZone else { return false }
+        let own = (engine.knownHeads[home] ?? [:]).values.filter { $0.account == engine.account }
+        return try own.allSatisfy { try engine.hasRead(asMuchAs: $0.replica, of: home, db) }
     }
 
     /// Brings a record back that every zone says is in another one, and what belongs to it; false if it is no such one.

@@ -46,10 +46,11 @@ extension Simulation {
     }
 
     /// Takes in where a machine's files are, and what its replica knows of shares.
-    func look(at number: Int, isCommand: Bool = false) {
+    func look(at number: Int, isCommand: Bool = false, isAfterRound: Bool = false) {
         privacy.look(
             at: machine(number), replicas[number].sharing, touched: users.touched,
-            fresh: users.takeFresh(on: machine(number)), outdated: users.outdated, isCommand: isCommand)
+            fresh: users.takeFresh(on: machine(number)), outdated: users.outdated, isCommand: isCommand,
+            isAfterRound: isAfterRound)
     }
 
     /// Does what a person asks for by which former contents may come back: these are to be told where that is.

@@ -293,7 +293,7 @@ public final class Simulation {
             }
             defer { noteComparison(of: number) }
             look(at: number)
-            defer { look(at: number) }
+            defer { look(at: number, isAfterRound: true) }
             let changed = try replicas[number].syncRound()
             guard machine.faults.isCrashed else {
                 checkTransactions(on: machine)

@@ -62,8 +62,8 @@ struct SimulationPrivacy {
     /// The shares that each entry of the ledger may be told in, by its bytes.
     private var homes: [[UInt8]: Set<String>] = [:]
     private var known: [String: SimulationSharing] = [:]
-    /// The records by which each machine knew at the last look what users left there: where others had taken these by then, what
-    /// was saved is for the people there, though the next round takes it elsewhere.
+    /// The records by which each machine has known since its last round what users left there: where others had taken these by
+    /// then, what was saved is for the people there, though the next round takes it elsewhere, or it was saved over by then.
     private var lineages: [String: [[UInt8]: Set<String>]] = [:]
     /// Captions that were ever shown: one that was given by a command, and written over before that, went with its photo.
     private var shown: Set<[UInt8]> = []
@@ -125,9 +125,11 @@ struct SimulationPrivacy {
     ///     elsewhere at once, perhaps.
     ///   - outdated: what is said instead, by a command, of the captions in some sidecars.
     ///   - isCommand: whether a person has just asked for something: what comes to a share by that is to be told there.
+    ///   - isAfterRound: whether a round has just ended: what was written over before that is told with what took its place.
     mutating func look(
         at machine: SimulatedMachine, _ sharing: SimulationSharing, touched: Set<Touched>,
-        fresh: [(path: String, file: Touched)], outdated: [Touched: [UInt8]] = [:], isCommand: Bool = false
+        fresh: [(path: String, file: Touched)], outdated: [Touched: [UInt8]] = [:], isCommand: Bool = false,
+        isAfterRound: Bool = false
     ) {
         let before = known[machine.name] ?? SimulationSharing()
         known[machine.name] = Self.withDeleted(sharing, before)
@@ -136,7 +138,7 @@ struct SimulationPrivacy {
                 homes[bytes, default: []].formUnion(unknownHolders(of: record, machine, before))
             }
         }
-        lineages[machine.name] = [:]
+        if isAfterRound { lineages[machine.name] = [:] }
         for (path, file) in fresh { homes[file.bytes, default: []].formUnion(Self.shares(of: path, before)) }
         let mounts = Dictionary(
             sharing.places.values.compactMap { place in place.inode.map { ($0, place) } }

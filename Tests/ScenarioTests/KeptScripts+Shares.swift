@@ -506,6 +506,34 @@ extension KeptScript {
                 .command(machine: 2, root: .shared, .stop(share: 4)),
                 .user(machine: 4, root: .shared, .part(file: 4, folder: 3, isFolder: false)),
             ])
+        keep(
+            "a photo that goes a second time to a share where it is dead lies there where it was put, not where it was before",
+            seed: 9_421,
+            [
+                .user(machine: 0, root: .library, .writeDeep(folder: 0, name: 0, bytes: 10)),
+                .user(machine: 0, root: .library, .writeDeep(folder: 0, name: 1, bytes: 11)),
+                .user(machine: 0, root: .library, .writeDeep(folder: 0, name: 2, bytes: 12)),
+                .command(machine: 0, root: .library, .share(folder: 17)),
+                .command(machine: 0, root: .library, .share(folder: 10)),
+                .command(machine: 0, root: .library, .invite(share: 1, account: 3, .readWrite)),
+                .command(machine: 0, root: .library, .invite(share: 9, account: 0, .readWrite)),
+                .command(machine: 0, root: .library, .invite(share: 9, account: 3, .readWrite)),
+                .command(machine: 0, root: .library, .invite(share: 17, account: 0, .readWrite)),
+                .command(machine: 4, root: .library, .accept),
+                .command(machine: 6, root: .library, .accept),
+                .sync(machine: 4),
+                .user(machine: 4, root: .shared, .part(file: 3, folder: 0, isFolder: false)),
+                .sync(machine: 4),
+                .user(machine: 4, root: .shared, .moveOn(folder: 1, isOver: true)),
+                .sync(machine: 4),
+                .sync(machine: 4),
+                .sync(machine: 4),
+                .user(machine: 6, root: .shared, .caption(file: 3)),
+                .sync(machine: 6),
+                .user(machine: 6, root: .shared, .part(file: 3, folder: 2, isFolder: true)),
+                .user(machine: 6, root: .shared, .moveOn(folder: 3, isOver: true)),
+                .user(machine: 6, root: .library, .moveOn(folder: 0, isOver: true)),
+            ])
         return all
     }()
 }
