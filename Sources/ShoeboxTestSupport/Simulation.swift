@@ -147,10 +147,12 @@ public final class Simulation {
         case .user(let number, let root, let act):
             // What is on the disk by now may have been told since others moved it.
             look(at: index(number))
+            if !act.isOverwriting { privacy.forgetSavedOver(on: machine(number)) }
             users.perform(act, on: machine(number), root, step: stepNumber)
             look(at: index(number))
         case .userDuring(let number, let calls, let root, let act):
             let machine = machine(number)
+            privacy.forgetSavedOver(on: machine)
             let users = users
             let step = stepNumber
             machine.faults.run(at: machine.faults.operationCount + calls) {
@@ -158,6 +160,7 @@ public final class Simulation {
             }
         case .userBefore(let number, let changes, let root, let act):
             let machine = machine(number)
+            privacy.forgetSavedOver(on: machine)
             let simulation = UnsafeSimulation(simulation: self)
             machine.faults.run(beforeChange: changes) {
                 let simulation = simulation.simulation

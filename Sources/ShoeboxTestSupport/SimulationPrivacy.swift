@@ -62,9 +62,17 @@ struct SimulationPrivacy {
     /// The shares that each entry of the ledger may be told in, by its bytes.
     private var homes: [[UInt8]: Set<String>] = [:]
     private var known: [String: SimulationSharing] = [:]
-    /// The records by which each machine has known since its last round what users left there: where others had taken these by
-    /// then, what was saved is for the people there, though the next round takes it elsewhere, or it was saved over by then.
-    private var lineages: [String: [[UInt8]: Set<String>]] = [:]
+    /// What a user left somewhere, as their machine knows it.
+    private struct Lineage {
+        var records: Set<String> = []
+        var isShown = true
+        var rounds = 0
+    }
+
+    /// The records by which each machine knew at the last look what users left there: where others had taken these by then, what
+    /// was saved is for the people there, though the next round takes it elsewhere. So is what was saved over, until that has
+    /// surely been taken in.
+    private var lineages: [String: [[UInt8]: Lineage]] = [:]
     /// Captions that were ever shown: one that was given by a command, and written over before that, went with its photo.
     private var shown: Set<[UInt8]> = []
     /// Contents that commands brought back, in which share.
@@ -133,12 +141,15 @@ struct SimulationPrivacy {
     ) {
         let before = known[machine.name] ?? SimulationSharing()
         known[machine.name] = Self.withDeleted(sharing, before)
-        for (bytes, records) in lineages[machine.name] ?? [:] {
-            for record in records {
+        for (bytes, lineage) in lineages[machine.name] ?? [:] {
+            for record in lineage.records {
                 homes[bytes, default: []].formUnion(unknownHolders(of: record, machine, before))
             }
         }
-        if isAfterRound { lineages[machine.name] = [:] }
+        lineages[machine.name] = lineages[machine.name]?.compactMapValues { lineage in
+            let rounds = lineage.rounds + (isAfterRound ? 1 : 0)
+            return rounds > 2 ? nil : Lineage(records: lineage.records, isShown: false, rounds: rounds)
+        }
         for (path, file) in fresh { homes[file.bytes, default: []].formUnion(Self.shares(of: path, before)) }
         let mounts = Dictionary(
             sharing.places.values.compactMap { place in place.inode.map { ($0, place) } }
@@ -170,7 +181,9 @@ struct SimulationPrivacy {
             guard touched.contains(file) || isCopy || isPrivateConflict else { continue }
             homes[file.bytes, default: []].formUnion(shares)
             for record in Self.lineage(of: path, sharing) {
-                lineages[machine.name, default: [:]][file.bytes, default: []].insert(record)
+                let others = lineages[machine.name]?[file.bytes]
+                lineages[machine.name, default: [:]][file.bytes] = Lineage(
+                    records: (others?.isShown == true ? others?.records ?? [] : []).union([record]))
                 homes[file.bytes, default: []].formUnion(unknownHolders(of: record, machine, sharing))
             }
         }
@@ -204,6 +217,11 @@ struct SimulationPrivacy {
                 })
         }
         return result
+    }
+
+    /// Notes that a user moves things: what was saved over before goes nowhere by that.
+    mutating func forgetSavedOver(on machine: SimulatedMachine) {
+        lineages[machine.name] = lineages[machine.name]?.filter(\.value.isShown)
     }
 
     /// Notes what a command brought back.

@@ -360,6 +360,14 @@ extension SimulationStep {
 }
 
 extension SimulationStep.Act {
+    /// Whether it only saves something in a photo, or says something of it, where it is.
+    var isOverwriting: Bool {
+        switch self {
+        case .overwrite, .editMoved, .caption, .tag: true
+        default: false
+        }
+    }
+
     /// Whether something is deleted for good by it, and not only written over or moved.
     var isDeletion: Bool {
         switch self {
