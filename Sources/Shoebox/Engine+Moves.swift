@@ -183,7 +183,9 @@ extension Engine {
         let target = RecordID(zone: zone, name: id.name)
         let all = try db.changes(of: id.name, in: id.zone)
         let isMine = zones[zone]?.row.isMine == true
-        let known = isEdit && isMine ? all.filter { shown.contains($0.identity) } : all
+        // So does what others said of it before they took it elsewhere, where it is known already.
+        let isLimited = try isMine && (isEdit || db.state(of: id)?.movedTo != nil)
+        let known = isLimited ? all.filter { shown.contains($0.identity) } : all
         let changes = RecordState(known)?.fields.isEmpty == false ? known : all
         guard let state = RecordState(changes) else { return (target, shown) }
         let existing = try db.changes(of: id.name, in: zone)

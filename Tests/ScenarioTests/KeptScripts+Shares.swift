@@ -534,6 +534,33 @@ extension KeptScript {
                 .user(machine: 6, root: .shared, .moveOn(folder: 3, isOver: true)),
                 .user(machine: 6, root: .library, .moveOn(folder: 0, isOver: true)),
             ])
+        keep(
+            "what was said of a photo before it was taken home is not told where another device takes its folder then",
+            seed: 10_022,
+            [
+                .user(machine: 1, root: .library, .writeDeep(folder: 0, name: 0, bytes: 10)),
+                .user(machine: 1, root: .library, .writeDeep(folder: 0, name: 1, bytes: 11)),
+                .user(machine: 1, root: .library, .writeDeep(folder: 0, name: 2, bytes: 12)),
+                .command(machine: 1, root: .library, .share(folder: 8)),
+                .command(machine: 1, root: .library, .share(folder: 6)),
+                .command(machine: 1, root: .library, .invite(share: 17, account: 3, .readWrite)),
+                .command(machine: 0, root: .library, .accept),
+                .command(machine: 2, root: .library, .accept),
+                .sync(machine: 1),
+                .sync(machine: 2),
+                .sync(machine: 3),
+                .sync(machine: 0),
+                .sync(machine: 2),
+                .sync(machine: 3),
+                .command(machine: 3, root: .library, .caption(file: 1)),
+                .user(machine: 3, root: .library, .part(file: 1, folder: 0, isFolder: false)),
+                .sync(machine: 3),
+                .user(machine: 0, root: .library, .carryOver(file: 4, folder: 2)),
+                .sync(machine: 0),
+                .user(machine: 2, root: .library, .inMoved(folder: 2, into: 1, name: 49, .moveFileIn, pick: 861)),
+                .userDuring(machine: 2, afterCalls: 15, root: .library, .moveFolder(folder: 3, into: 2, name: 96)),
+                .sync(machine: 2),
+            ])
         return all
     }()
 }
