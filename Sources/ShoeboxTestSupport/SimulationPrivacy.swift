@@ -144,6 +144,10 @@ struct SimulationPrivacy {
         for (bytes, lineage) in lineages[machine.name] ?? [:] {
             for record in lineage.records {
                 homes[bytes, default: []].formUnion(unknownHolders(of: record, machine, before))
+                // What a person has just asked to be shared may be told as it was when they did, though they saved over it meanwhile.
+                guard isCommand, lineage.isShown else { continue }
+                let asked = (sharing.holders[record] ?? []).subtracting(before.holders[record] ?? [])
+                homes[bytes, default: []].formUnion(asked)
             }
         }
         lineages[machine.name] = lineages[machine.name]?.compactMapValues { lineage in
