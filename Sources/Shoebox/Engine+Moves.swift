@@ -186,7 +186,10 @@ extension Engine {
         // So does what others said of it before they took it elsewhere, where it is known already.
         let isLimited = try isMine && (isEdit || db.state(of: id)?.movedTo != nil)
         let known = isLimited ? all.filter { shown.contains($0.identity) } : all
-        let changes = RecordState(known)?.fields.isEmpty == false ? known : all
+        let isWhole = RecordState(known).map { state in
+            !state.fields.isEmpty && (isEdit || state.content != nil || !all.contains { $0.content != nil })
+        }
+        let changes = isWhole == true ? known : all
         guard let state = RecordState(changes) else { return (target, shown) }
         let existing = try db.changes(of: id.name, in: zone)
         if isMine, !existing.isEmpty, try isOthersAgain(id, db) || isOthersAgain(target, db),

@@ -212,11 +212,9 @@ struct MoveFollower {
             }
             guard isRefused else { return false }
         case .ended:
-            // Once, or a device that can't read of the stop would have it leave again, and again.
-            guard zone.isMine, state.openMoves.contains(where: { !$0.isDerived }), try isNowhere(id.name, but: away)
-            else {
-                return false
-            }
+            // Not over what own devices only followed: one that can't read of the stop would have it leave again, and again.
+            let isMeant = state.openMoves.contains { !$0.isDerived || $0.author != engine.account }
+            guard zone.isMine, isMeant, try isNowhere(id.name, but: away) else { return false }
         default: return false
         }
         try writer.write(
@@ -231,15 +229,16 @@ struct MoveFollower {
     /// Whether a record is nowhere, as all that own devices know tells: it may have been brought home by one from a share that has
     /// stopped, have gone on to where this device can't look, or been deleted there.
     private func isNowhere(_ name: RecordName, but stopped: ZoneID) throws -> Bool {
-        let zones = try db.zonesOfMoves(of: name)
-        let hasAll = try zones.allSatisfy { zone in
-            guard let state = try db.state(of: RecordID(zone: zone, name: name)) else { return true }
-            guard !state.isLive, state.movedTo != nil else { return false }
-            return state.openMoves.compactMap(\.destination).allSatisfy { $0 == stopped || zones.contains($0) }
+        var states: [ZoneID: RecordState] = [:]
+        for zone in try db.zonesOfMoves(of: name) { states[zone] = try db.state(of: RecordID(zone: zone, name: name)) }
+        let isKnown = states.values.allSatisfy { state in
+            !state.isLive && state.movedTo != nil
+                && state.openMoves.compactMap(\.destination).allSatisfy { $0 == stopped || states[$0] != nil }
         }
-        guard hasAll, let home = engine.privateZone else { return false }
-        let own = (engine.knownHeads[home] ?? [:]).values.filter { $0.account == engine.account }
-        return try own.allSatisfy { try engine.hasRead(asMuchAs: $0.replica, of: home, db) }
+        guard isKnown, let home = engine.privateZone, let heads = engine.knownHeads[home] else { return false }
+        return try heads.values.allSatisfy { head in
+            try head.account != engine.account || engine.hasRead(asMuchAs: head.replica, of: home, db)
+        }
     }
 
     /// Brings a record back that every zone says is in another one, and what belongs to it; false if it is no such one.
