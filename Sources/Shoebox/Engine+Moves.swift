@@ -183,7 +183,7 @@ extension Engine {
         let target = RecordID(zone: zone, name: id.name)
         let all = try db.changes(of: id.name, in: id.zone)
         let isMine = zones[zone]?.row.isMine == true
-        // So does what others said of it before they took it elsewhere, where it is known already.
+        // Of what another device took elsewhere already, only what was shown goes along: the rest is where that took it.
         let isLimited = try isMine && (isEdit || db.state(of: id)?.movedTo != nil)
         let known = isLimited ? all.filter { shown.contains($0.identity) } : all
         let isWhole = RecordState(known).map { state in
@@ -216,9 +216,8 @@ extension Engine {
         let leavesLosers = isShare(zone) && zones[id.zone]?.mayWrite(account) == true
         if leavesLosers { try keepConflictCopies(of: before, had: state, in: id.zone, writer: &writer) }
         guard isMine else {
-            var values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
-                .merging(fields) { _, new in new }
             // What is written anew says all, whatever it was there before.
+            var values = state.fields.filter { !rewritten.contains($0.key) }.compactMapValues { $0.winner?.value }
             if let parent { values[.parent] = parent.parentValue }
             if let name { values[.name] = .name(name) }
             let arrival = try writer.write(
