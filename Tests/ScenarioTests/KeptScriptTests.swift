@@ -28,5 +28,5 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
     }
 
     /// All of them.
-    static var all: [KeptScript] { putBack + folders + shares + raced }
+    static var all: [KeptScript] { putBack + folders + shares + crossings + raced }
 }
