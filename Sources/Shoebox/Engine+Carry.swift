@@ -112,19 +112,16 @@ extension Engine {
             let lost = try db.acceptedChanges(in: zone.id, by: peer.replica, after: shown)
             try db.setMetaNumber(carriedKey(zone.id, peer.replica), Int64(bitPattern: peer.applied.sequence))
             guard !lost.isEmpty, var row = try db.zone(zone.id) else { return 0 }
-            var rest = lost[...]
             let whole = SegmentTransaction(id: id, changes: lost.map(\.change))
-            for part in SegmentBuilder.split([whole]) {
+            for part in SegmentBuilder.split([whole], changesMax: settings.segmentChangesMax) {
                 let segment = try SegmentCoder.encode(
                     part, zone: zone.id, after: row.last, isSealed: zone.control.isSealed, keyring: zone.keyring,
                     identity: identity, randomBytes: world.randomBytes)
                 try db.setOutbox(segment.position, bytes: segment.bytes, zone: zone.id)
-                let number = part.reduce(0) { $0 + $1.changes.count }
-                try db.vouch(
-                    for: rest.prefix(number).map(\.id), as: account, replica, sequence: segment.position.sequence)
-                rest = rest.dropFirst(number)
                 row.last = segment.position
             }
+            // As whoever reads it judges it: by the segment that ends it.
+            try db.vouch(for: lost.map(\.id), as: account, replica, sequence: row.last.sequence)
             row.isHeadDirty = true
             try db.setZone(row)
             return lost.count

@@ -98,7 +98,7 @@ extension Engine {
             let news = try db.publishedCount(in: zone.id, by: replica, after: snapshot.snapshot.sequence)
             return (Int(clamping: snapshot.changes) + news, live)
         }
-        let parts = UInt64(live / SegmentBuilder.changesMax + 1)
+        let parts = UInt64(live / max(1, settings.segmentChangesMax) + 1)
         let isLong = length >= settings.compactSegmentsMax && length >= 4 * parts
         if live > 0, isAsked ? live < total || length > 2 * parts : live * 2 <= total || isLong { return true }
         try store.write { db in
@@ -247,7 +247,7 @@ private struct SnapshotParts {
 
     mutating func add(_ item: PublishedChange, _ db: Database) throws {
         let size = encodePart(item.change).count + 12
-        if changes.count >= SegmentBuilder.changesMax
+        if changes.count >= engine.settings.segmentChangesMax
             || (!changes.isEmpty && bytes + size > SegmentBuilder.changeBytesMax)
         {
             try flush(isLast: false, db)

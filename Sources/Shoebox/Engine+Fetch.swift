@@ -294,24 +294,22 @@ extension Engine {
                 }
                 for transaction in segment.transactions where segment.snapshotFirst == 0 {
                     let bundle = Data(transaction.id.bigEndianColumn)
-                    var changes: [(change: Change, sequence: UInt64)] = []
-                    if transaction.isLast {
-                        for part in try db.unstage(bundle: bundle, zone: zone.id, replica: segment.replica) {
-                            changes += try decodeParts(part.payload).map { ($0, part.sequence) }
-                        }
-                    }
-                    let own = transaction.changes.map { ($0, segment.position.sequence) }
+                    let sequence = segment.position.sequence
                     guard transaction.isLast else {
-                        for (change, sequence) in own {
+                        for change in transaction.changes {
                             try db.stage(
                                 bundle: bundle, zone: zone.id, replica: segment.replica, sequence: sequence,
                                 account: segment.account, payload: Data(encodePart(change)))
                         }
                         continue
                     }
-                    for (change, sequence) in changes + own {
-                        let scope = control.scope(
-                            segment.account, segment.replica, sequence: sequence, device: segment.device.digest)
+                    let staged = try db.unstage(bundle: bundle, zone: zone.id, replica: segment.replica).flatMap {
+                        try decodeParts($0.payload)
+                    }
+                    // All of it counts, or none: whoever lost the right between its parts had not finished it.
+                    let scope = control.scope(
+                        segment.account, segment.replica, sequence: sequence, device: segment.device.digest)
+                    for change in staged + transaction.changes {
                         let mayCount =
                             scope == .carried
                             || scope > .nothing

@@ -122,13 +122,20 @@ extension Engine {
         var sequences: [Dot: UInt64] = [:]
         var built: [(position: Position, bytes: [UInt8])] = []
         var previous = zone.row.last
-        for part in SegmentBuilder.split(transactions) {
+        var unfinished: [Dot] = []
+        for part in SegmentBuilder.split(transactions, changesMax: settings.segmentChangesMax) {
             let segment = try SegmentCoder.encode(
                 part, zone: zone.id, after: previous, isSealed: zone.control.isSealed, keyring: zone.keyring,
                 identity: identity, randomBytes: world.randomBytes)
             built.append((segment.position, segment.bytes))
             previous = segment.position
-            for change in part.flatMap(\.changes) { sequences[change.dot] = segment.position.sequence }
+            // A transaction is judged as a whole: by the segment that ends it.
+            for transaction in part {
+                unfinished += transaction.changes.map(\.dot)
+                guard transaction.isLast else { continue }
+                for dot in unfinished { sequences[dot] = segment.position.sequence }
+                unfinished = []
+            }
         }
         try store.write { db in
             for item in built {

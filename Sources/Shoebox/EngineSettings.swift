@@ -1,3 +1,4 @@
+public import ShoeboxCloud
 public import ShoeboxLibrary
 
 /// How the engine behaves; a pure value that a configuration file is turned into.
@@ -55,6 +56,8 @@ public struct EngineSettings: Sendable {
     public var takeMax: Int = 512
     /// About how many changes of a zone are published in one go.
     public var pushMax: Int = 4_000
+    /// The most changes in a segment; what is done at once and is more goes out in several.
+    public var segmentChangesMax: Int = SegmentBuilder.changesMax
 
     /// A chain of own segments shorter than this is never folded.
     public var compactSegmentsMin: UInt64 = 100

@@ -52,7 +52,9 @@ public enum SegmentBuilder {
 
     /// Splits transactions into the contents of segments, in order. A transaction that doesn't fit is cut into parts,
     /// of which only the last has `isLast` as it was; empty transactions are kept only if they are the last part.
-    public static func split(_ transactions: [SegmentTransaction]) -> [[SegmentTransaction]] {
+    public static func split(
+        _ transactions: [SegmentTransaction], changesMax: Int = changesMax
+    ) -> [[SegmentTransaction]] {
         var result: [[SegmentTransaction]] = []
         var current: [SegmentTransaction] = []
         var (count, bytes) = (0, 0)

@@ -209,6 +209,22 @@ extension Simulation {
         }
     }
 
+    /// What one user made in the own library, and somebody deleted who may not, and nobody else ever touched, is still there.
+    func checkNotDeleted() {
+        guard !bringsBack, !storageWasRestored, !stateWasLost else { return }
+        for entry in ledger.entries where entry.isNewFile && entry.touches == 1 && entry.root == "library" {
+            let author = SimulatedMachine.account(of: entry.machine)
+            guard entry.deletedInStep != nil, let deleter = entry.deletedOn.map(SimulatedMachine.account),
+                deleter != author, !entry.deletedFrom.isEmpty,
+                entry.deletedFrom.allSatisfy({ shares.couldNeverDelete(deleter, at: $0) })
+            else { continue }
+            let isThere = world.machines.filter { $0.account == author }.contains { machine in
+                !ledger.found(in: machine.library.tree(without: ".shoebox").values).isDisjoint(with: [entry.number])
+            }
+            if !isThere { failures.append("deleted by somebody who may not, \(deleter): \(entry)") }
+        }
+    }
+
     /// Nothing was written into a directory that was in the place of a root, or into another container.
     func checkForeignPlaces() {
         for machine in world.machines where !markersCopied.contains(machine.name) {

@@ -422,6 +422,7 @@ public final class Simulation {
             failures += privacy.leaks(replica.told(isPublished: true), ledger, hash: replica.hash)
         }
         checkDeleted()
+        checkNotDeleted()
         checkForeignPlaces()
         failures += setup.check(self)
     }

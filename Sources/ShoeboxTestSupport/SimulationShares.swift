@@ -149,6 +149,17 @@ public struct SimulationShares: Sendable {
             }
     }
 
+    /// Whether an account never could delete what others made, at a place of its roots, whoever gave it what and when.
+    func couldNeverDelete(_ account: String, at place: String) -> Bool {
+        let prefix = "shared/"
+        guard place.hasPrefix(prefix), let path = RelativePath(String(place.dropFirst(prefix.count))),
+            let share = share(at: path), share.owner != account
+        else { return false }
+        return events.filter { $0.share == share.title && $0.account == account }.allSatisfy { event in
+            ![.granted(.readWrite), .granted(.admin), .uncertain].contains(event.deed)
+        }
+    }
+
     /// Whether an account had been removed from all shares that it ever was in, each time by one machine, before that
     /// machine wrote something, and has no share of its own: it must not see it.
     func wasOut(_ account: String, before step: Int, by machine: String) -> Bool {

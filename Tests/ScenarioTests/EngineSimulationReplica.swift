@@ -312,11 +312,11 @@ final class EngineReplica: SimulatedReplica {
     var trees: [String: [String: [UInt8]]] {
         var result: [String: [String: [UInt8]]] = [:]
         for root in RootKind.allCases {
-            let tree = tree(root)
-            var agreed = tree
+            let tree = tree(root, includesRatings: false)
+            var agreed = self.tree(root, includesRatings: true)
             if root == .shared {
                 // What somebody drops where it counts for nobody else stays on that machine.
-                agreed = tree.filter {
+                agreed = agreed.filter {
                     !$0.value.suffix(Self.unknown.utf8.count).elementsEqual(Self.unknown.utf8) || mayWrite(at: $0.key)
                 }
             }
@@ -378,17 +378,18 @@ final class EngineReplica: SimulatedReplica {
     }
 
     /// The user's files of a root, each photo with what is known of it.
-    private func tree(_ root: RootKind) -> [String: [UInt8]] {
+    private func tree(_ root: RootKind, includesRatings: Bool) -> [String: [UInt8]] {
         let disk = root == .library ? machine.library : machine.shared
         var result: [String: [UInt8]] = [:]
         for (path, bytes) in disk.tree() where !path.hasPrefix(".shoebox/") && !path.contains(".tags/") {
             if path.hasSuffix(".json") { continue }
-            result[path] = bytes + Array(details(path, root).utf8)
+            result[path] = bytes + Array(details(path, root, includesRatings: includesRatings).utf8)
         }
         return result
     }
 
-    private func details(_ text: String, _ root: RootKind) -> String {
+    /// What is known of a file. A rating is each account's own: only its devices agree on it.
+    private func details(_ text: String, _ root: RootKind, includesRatings: Bool) -> String {
         guard let path = RelativePath(text) else { return " (no path)" }
         let engine = replica.engine
         let found: PhotoDetails? = try? replica.store.read { db in
@@ -396,9 +397,9 @@ final class EngineReplica: SimulatedReplica {
             return try engine.details(of: id, db)
         }
         guard let found else { return Self.unknown }
-        // The rating is each account's own.
         let saysNothing = found.caption.isEmpty && found.tags.isEmpty
         var result = saysNothing ? "" : " caption: \(found.caption) tags: \(found.tags.joined(separator: ","))"
+        if includesRatings, found.rating > 0 { result += " rating: \(found.rating)" }
         let disk = root == .library ? machine.library : machine.shared
         var hasSidecar = false
         for name in path.last.map(SidecarName.candidates) ?? [] {
@@ -409,6 +410,9 @@ final class EngineReplica: SimulatedReplica {
             let says = document.fields
             if says.caption ?? "" != found.caption || Set(says.tags ?? []) != Set(found.tags) {
                 result += " (its sidecar says caption: \(says.caption ?? "") tags: \(says.tags ?? []))"
+            }
+            if includesRatings, Int(says.rating ?? 0) != found.rating {
+                result += " (its sidecar says rating: \(says.rating ?? 0))"
             }
             break
         }

@@ -1,3 +1,4 @@
+import Shoebox
 import ShoeboxTestSupport
 
 /// What fate and people do in a simulation of the whole engine: how likely each kind of step is.
@@ -40,6 +41,9 @@ enum EngineWeather: String, CaseIterable {
     case spells
     /// As spells, and people say something of a photo and move it at once, by way of the other watched folder, too.
     case errands
+    /// What is done at once goes out in several segments: each holds one change, or a few. Of what may happen besides, seeds
+    /// differ: people share and processes die, work where the container is out of reach, mounts show half of it, or all of that.
+    case parts
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -50,7 +54,7 @@ enum EngineWeather: String, CaseIterable {
     ]
     static let villages: [EngineWeather] = [
         .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
-        .secrets, .spells, .errands, .variations, .everything,
+        .secrets, .spells, .errands, .parts, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -163,6 +167,11 @@ enum EngineWeather: String, CaseIterable {
     /// The setup and the script of a seed.
     func run(_ seed: UInt64) -> EngineRun {
         if self == .variations { return variation(seed) }
+        if self == .parts {
+            var run = [EngineWeather.sharingCrashes, .spells, .mounts, .everything][Int(seed % 4)].run(seed)
+            run.segmentChangesMax = 1 + Int(seed / 4 % 3)
+            return run
+        }
         let setup = isVillage ? EngineSimulationSetup.makeVillage(seed: seed) : EngineSimulationSetup.make()
         var script = SimulationScript(
             seed: seed, machines: setup.machines.count, steps: isVillage ? 80 : 60, profile: profile(seed))
@@ -198,6 +207,8 @@ struct EngineRun {
     var isVillage = true
     /// Whether nothing in the script removes or moves anything.
     var removesNothing = false
+    /// The most changes in a segment; nil for as many as the engine puts into one.
+    var segmentChangesMax: Int?
     /// Whether each step, and each line of the engines' logs, is printed.
     var isNarrated = EngineSimulationTests.environment["SHOEBOX_NARRATE_SCRIPTS"] != nil
 
@@ -205,6 +216,17 @@ struct EngineRun {
         var setup = isVillage ? EngineSimulationSetup.makeVillage(seed: script.seed) : EngineSimulationSetup.make()
         if removesNothing {
             setup.check = { [check = setup.check] in EngineSimulationSetup.checkNothingGone($0) + check($0) }
+        }
+        if let segmentChangesMax {
+            setup.makeReplica = { [make = setup.makeReplica] machine in
+                let made = try make(machine)
+                guard let replica = (made as? EngineReplica)?.replica else { return made }
+                replica.tune = { [tune = replica.tune] settings in
+                    tune(&settings)
+                    settings.segmentChangesMax = segmentChangesMax
+                }
+                return made
+            }
         }
         guard isNarrated else { return setup }
         setup.narrate = { print($0) }
@@ -233,7 +255,7 @@ struct EngineRun {
         }
         small.isNarrated = narrates
         return small.failures + [
-            "as EngineRun(script: \(small.script), isVillage: \(isVillage), removesNothing: \(removesNothing))",
+            "as EngineRun(script: \(small.script), isVillage: \(isVillage), removesNothing: \(removesNothing), segmentChangesMax: \(segmentChangesMax.map(String.init) ?? "nil"))",
             "on \(setup.machines.joined(separator: ", "))",
         ]
     }
