@@ -35,16 +35,16 @@ test: deps
 	BENCH_SCALE=0.003 BENCH_ROUNDS=1 SHOEBOX_BIN=.build/debug python3 Benchmarks/benchmark.py
 	@scripts/test.sh
 
-test-kills: build
+test-kills: deps build
 	@python3 Tests/Processes/kills.py
 
-test-mounts: build
+test-mounts: deps build
 	@python3 Tests/Processes/mounts.py
 
 test-sanitize: deps
 	@scripts/sanitize.sh
 
-bench: build
+bench: deps build
 	@Benchmarks/run.sh
 
 format:
@@ -56,8 +56,8 @@ lint:
 fixtures:
 	fixtures/generate.py
 
-simulate:
+simulate: deps
 	@SEEDS="$(SEEDS)" FIRST="$(FIRST)" WEATHER="$(WEATHER)" THOROUGH="$(THOROUGH)" scripts/simulate.sh
 
-fuzz:
+fuzz: deps
 	@scripts/fuzz.sh
