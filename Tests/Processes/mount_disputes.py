@@ -1,0 +1,270 @@
+"""What two people do to each other: edits that cross, what is taken back, and permissions that come and go."""
+
+import datetime
+import hashlib
+import json
+import os
+import re
+import time
+
+from mount_story import Story, put
+from people import Failure, difference, photos, wait_for
+
+
+def wording(content):
+    """How a content is named in lists."""
+    return f"{len(content)} bytes, SHA-256 {hashlib.sha256(content).hexdigest()}"
+
+
+def holds(directory, content):
+    """Where below a directory, its trash and what is hidden included, a file has just this content; else nothing."""
+    for where, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(where, name)
+            try:
+                if os.path.getsize(path) == len(content):
+                    with open(path, "rb") as file:
+                        if file.read() == content:
+                            return path
+            except OSError:
+                continue
+    return None
+
+
+class Disputes(Story):
+    """Conflicts, undo, the trash, and who may do what."""
+
+    def catch_up(self, person, what):
+        """Waits until somebody has read all that was in the container before now."""
+        now = time.time()
+
+        def has_read():
+            as_of = person.status()["asOf"]
+            return as_of is not None and datetime.datetime.fromisoformat(as_of.replace("Z", "+00:00")).timestamp() > now
+
+        wait_for(f"{what}: {person.name} looks at the container again", has_read, 180, 0.2)
+        wait_for(f"{what}: {person.name} is in sync", person.is_in_sync, 180, 0.2)
+
+    def check_is_not_at(self, person, content, what):
+        if (path := holds(person.base, content)) is not None:
+            raise Failure(f"{what}: it is in {path}")
+
+    # Edits that cross
+
+    def conflicts(self, person):
+        """(photo's name, field) -> what `conflicts` says, without times of change."""
+        rows = json.loads(person.run("conflicts", "--json"))["conflicts"]
+        return {
+            (os.path.basename(row["path"]), row["field"]): row for row in rows if row["field"] != "modified"}
+
+    def cross(self):
+        """Both edit one photo, and the words of another, while neither sees what the other does: both contents are there
+        afterwards, on both sides; one caption shows, the other is kept; and both are told the same of it."""
+        for name in ("argued.jpg", "worded.jpg"):
+            self.put(self.alice, name, 40_000)
+        self.check("photos to argue about")
+        for person in self.people:
+            person.stop_daemon(60)
+        edits = {}
+        for person, size in ((self.alice, 50_000), (self.bob, 60_000)):
+            edits[person.name] = self.content(size)
+            put(self.place(person, "argued.jpg"), edits[person.name])
+            put(self.place(person, "worded.jpg.json"), json.dumps(
+                {"format": "shoebox.sidecar/1", "caption": f"as {person.name} sees it"}).encode())
+        self.start()
+        del self.expected["argued.jpg"]
+
+        def show_both():
+            trees = [photos(self.mine("")), photos(self.his(""))]
+            for tree in trees:
+                news = {name: tree[name] for name in tree if name not in self.expected}
+                if sorted(news.values()) != sorted(edits.values()):
+                    return f"{', '.join(sorted(news))} instead of the photo and its conflict copy"
+            return difference(*trees)
+
+        wait_for("both contents are on both sides", show_both, 180, 0.2)
+        found = photos(self.mine(""))
+        news = {name: found[name] for name in found if name not in self.expected}
+        loser = next((person for person in self.people if news.get("argued.jpg") not in (None, edits[person.name])), None)
+        if loser is None or not all(
+            name == "argued.jpg" or re.fullmatch(rf"argued \(conflict {loser.name} \d{{4}}-\d\d-\d\d\)\.jpg", name)
+            for name in news
+        ):
+            raise Failure(f"a photo that both edited became {', '.join(sorted(news))}")
+        self.expected.update(news)
+        self.check("both edited one photo")
+        self.decide(loser, news["argued.jpg"], edits[loser.name])
+
+    def decide(self, loser, shown, other):
+        told = [self.conflicts(person) for person in self.people]
+        for rows in told:
+            content, caption = rows.get(("argued.jpg", "content")), rows.get(("worded.jpg", "caption"))
+            if len(rows) != 2 or content is None or caption is None or (
+                content["shown"], content["other"], content["author"]) != (wording(shown), wording(other), loser.name
+            ) or {caption["shown"], caption["other"]} != {f"as {person.name} sees it" for person in self.people}:
+                raise Failure(f"of an argued photo and caption 'conflicts' says {list(rows.values())}")
+        captions = [rows["worded.jpg", "caption"] for rows in told]
+        if captions[0]["shown"] != captions[1]["shown"]:
+            raise Failure("both are shown another caption")
+        for person in self.people:
+            text = person.run("conflicts")
+            if not all(word in text for word in ("argued.jpg", "worded.jpg", wording(other), captions[0]["other"])):
+                raise Failure(f"{person.name}'s 'conflicts' says {text}")
+        self.bob.run("conflicts", "choose", self.his("worded.jpg"), "caption", "--keep", str(captions[1]["number"]))
+        self.alice.run("conflicts", "choose", self.mine("argued.jpg"), "content", "--keep", "shown")
+        for person in self.people:
+            wait_for(f"the caption that was chosen is beside {person.name}'s photo", lambda: self.sidecar(
+                self.place(person, "worded.jpg")).get("caption") == captions[1]["other"], 180, 0.2)
+            wait_for(f"{person.name} is told of no conflict any more", lambda: not self.conflicts(person), 180, 0.3)
+        self.check("the conflicts were decided")
+
+    # Taking back
+
+    def undo(self):
+        """Alice takes an edit of Bob's back, as a transaction of her history."""
+        name = "from alice 3.jpg"
+        before = self.expected[name]
+        token = json.loads(self.alice.run("history", "--json"))["token"]
+        self.put(self.bob, name, 70_000)
+        self.check("an edit to be taken back")
+        transactions = json.loads(self.alice.run("history", "--since", str(token), "--json"))["transactions"]
+        edits = [
+            one["token"] for one in transactions for change in one["changes"]
+            if os.path.basename(change["subject"]) == name and "content" in change["fields"] and change["account"] == "bob"]
+        if len(edits) != 1:
+            raise Failure(f"one edit of {name} is {len(edits)} in the history: {transactions}")
+        self.alice.run("undo", str(edits[0]))
+        self.expected[name] = before
+        self.check("an edit was taken back")
+
+    def restore(self):
+        """What Bob deleted Alice brings back from her trash, for both, with its tags."""
+        name = "renamed.jpg"
+        content = self.expected.pop(name)
+        os.remove(self.his(name))
+        self.check("a deletion to be taken back")
+        entries = json.loads(self.alice.run("trash", "list", "--json"))["entries"]
+        if not any(entry["path"] == f"library/Summer/{name}" and entry["size"] == len(content) for entry in entries):
+            raise Failure(f"what Bob deleted is not in Alice's trash: {entries}")
+        self.alice.run("trash", "restore", self.mine(name))
+        self.expected[name] = content
+        self.check("a deletion was taken back")
+        for path in (self.mine(name), self.his(name)):
+            wait_for(f"the tags are beside {path}", lambda: sorted(
+                self.sidecar(path).get("tags", [])) == ["favourite", "swim"], 180, 0.2)
+
+    # Permissions
+
+    def wait_for_permission(self, permission):
+        def has_it():
+            rows = [row for row in self.bob.status()["shares"] if row["title"] == "Summer"]
+            return [row["permission"] for row in rows] == [permission]
+
+        wait_for(f"Bob has {permission}", has_it, 180, 0.2)
+
+    def demote(self):
+        """Bob may only read, and edits nevertheless: before he knows of it, and after. Alice gets neither, he keeps both, and
+        what he adds waits until he may write again."""
+        early, late = self.content(41_000), self.content(42_000)
+        self.bob.stop_daemon(60)
+        put(self.his("from alice 1.jpg"), early)
+        self.alice.run("share", "permission", "Summer", "bob", "readOnly")
+        wait_for("Alice is in sync", self.alice.is_in_sync, 180, 0.2)
+        self.bob.start_daemon()
+        self.kept.add(early)
+        self.wait_for_permission("readOnly")
+        self.check("an edit by one who was made to read only")
+        os.chmod(self.his("from alice 4.jpg"), 0o644)
+        put(self.his("from alice 4.jpg"), late)
+        self.kept.add(late)
+        self.check("an edit by one who may only read")
+        added = self.content(43_000)
+        put(self.his("added by bob.jpg"), added)
+        wait_for("Bob is told that what he added stays with him", lambda: any(
+            problem["code"] == "readOnly" and problem["path"].endswith("/added by bob.jpg")
+            for problem in self.bob.status()["problems"]), 60, 0.2)
+        self.catch_up(self.alice, "after an edit by one who may only read")
+        for content in (early, late, added):
+            self.check_is_not_at(self.alice, content, "Alice has what Bob may not write")
+        self.alice.run("share", "permission", "Summer", "bob", "readWrite")
+        self.wait_for_permission("readWrite")
+        self.expected["added by bob.jpg"] = added
+        self.check("the permission to write is back")
+        self.put(self.bob, "from alice 4.jpg", 44_000)
+        self.check("an edit by one who may write again")
+
+    def remove(self):
+        """Bob is removed from another share, and edits nevertheless: Alice gets none of it, he keeps it; nothing that she adds
+        reaches him, not by the link either, until he is invited again."""
+        self.albums["Autumn"] = {}
+        for number in range(3):
+            self.put(self.alice, f"{number}.jpg", 30_000 + number, "Autumn")
+        wait_for("Alice's photos are taken", self.alice.is_in_sync, 180, 0.2)
+        self.alice.run("share", "create", os.path.join(self.alice.library, "Autumn"), "--title", "Autumn")
+        link = self.invite("Autumn")
+        self.shown.add("Autumn")
+        self.check("a second share")
+        # He cannot know that she has it until she writes something after it; so he may get a copy when he is removed.
+        self.spare.add(self.put(self.bob, "by bob.jpg", 31_000, "Autumn"))
+        self.check("a photo of Bob's in the second share")
+
+        edit, added = self.content(32_000), self.content(33_000)
+        self.bob.stop_daemon(60)
+        put(self.his("1.jpg", "Autumn"), edit)
+        put(self.his("too late.jpg", "Autumn"), added)
+        self.alice.run("share", "uninvite", "Autumn", "bob")
+        secrets = [self.put(self.alice, "after.jpg", 34_000, "Autumn")]
+        wait_for("Alice is in sync", self.alice.is_in_sync, 180, 0.2)
+        self.bob.start_daemon()
+        self.shown.remove("Autumn")
+        self.kept |= {edit, added}
+        self.check("Bob was removed")
+        secrets.append(self.put(self.alice, "later.jpg", 35_000, "Autumn"))
+        wait_for("Alice is in sync", self.alice.is_in_sync, 180, 0.2)
+        code, out, error = self.bob.attempt("accept", link)
+        if code != 12:
+            raise Failure(f"who was removed accepts the link again, with {code}: {out.strip()} {error.strip()}")
+        for person in self.people:
+            self.catch_up(person, "after Bob's removal")
+        self.check("Bob was removed, and all has been read")
+        for content in secrets:
+            self.check_is_not_at(self.bob, content, "Bob has what Alice added after his removal")
+        for content in (edit, added):
+            self.check_is_not_at(self.alice, content, "Alice has what Bob wrote after his removal")
+
+        self.invite("Autumn")
+        self.shown.add("Autumn")
+        self.check("Bob was invited again")
+        self.spare.add(self.put(self.bob, "again by bob.jpg", 36_000, "Autumn"))
+        self.check("a photo by one who was invited again")
+
+    def stop_share(self):
+        """The second share ends: its photos, Bob's too, are at home with Alice, and what he had not sent is in his library."""
+        unsent = self.content(37_000)
+        self.bob.stop_daemon(60)
+        put(self.his("unsent.jpg", "Autumn"), unsent)
+        self.alice.run("share", "stop", "Autumn", "--yes")
+        wait_for("Alice is in sync", self.alice.is_in_sync, 180, 0.2)
+        self.bob.start_daemon()
+        self.shown.remove("Autumn")
+        self.kept.add(unsent)
+        self.check("a share was stopped")
+        self.check_is_not_at(self.alice, unsent, "Alice has what Bob wrote after her share ended")
+
+    def leave(self):
+        """Bob leaves: the photos stay with Alice, and go from his folder."""
+        self.bob.run("share", "leave", "Summer", "--yes")
+        self.shown.remove("Summer")
+        self.check("Bob left")
+        self.put(self.alice, "after bob left.jpg", 38_000)
+        self.check("Alice goes on alone")
+        self.catch_up(self.bob, "after he left")
+        self.check_is_not_at(self.bob, self.expected["after bob left.jpg"], "Bob has what Alice added after he left")
+
+    def dispute(self):
+        self.cross()
+        self.undo()
+        self.restore()
+        self.demote()
+        self.remove()
+        self.stop_share()
