@@ -3,10 +3,13 @@
 
 Two people share a folder on this machine's disk. A first mirror, fetching, sharing, stopping and folding what was published
 go on while daemons and commands are killed with SIGKILL; after every few kills all that two people wrote must be there, on
-both sides, and nothing else; at the end a third one, who knows nothing, is shown the same. KILLS says how many kills (default 1000), SEED what the random choices are made from.
+both sides, and nothing else; at the end a third one, who knows nothing, is shown the same. So with captions and tags, which
+are given by commands, that are killed too or whose daemon is, and captions that are written into sidecars. KILLS says how many
+kills (default 1000), SEED what the random choices are made from.
 """
 
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -23,6 +26,36 @@ SEED = int(os.environ.get("SEED", str(time.time_ns() % 1_000_000)))
 # Of a file each, so that a kill may come while it is read, sealed, fetched or written.
 SIZES = (200, 5_000, 60_000, 400_000, 3_000_000)
 WEIGHTS = (30, 30, 25, 12, 3)
+
+
+class Words:
+    """What was said of a photo: what must show beside it, and what may."""
+
+    def __init__(self, is_by_hand):
+        # By the sidecar only, or by commands only. And whether the photo was edited, or renamed, since it has words: one of
+        # both only, as a photo that was edited and renamed unseen is another one.
+        self.is_by_hand = is_by_hand
+        self.is_edited = self.is_renamed = False
+        # The last caption that is known to have been taken, those that may have been, and tags likewise.
+        self.caption, self.captions = None, set()
+        self.tags, self.possible_tags = set(), set()
+
+    def say(self, field, text, is_certain):
+        if field == "tag":
+            (self.tags if is_certain else self.possible_tags).add(text)
+        elif is_certain:
+            self.caption = text
+        else:
+            self.captions.add(text)
+
+    def difference(self, sidecar):
+        """True if it is what a sidecar says, else a line that says why not."""
+        caption, tags = sidecar.get("caption"), set(sidecar.get("tags", []))
+        if caption != self.caption and caption not in self.captions:
+            return f"caption {caption!r} instead of {self.caption!r}, or {sorted(self.captions)}"
+        if not self.tags <= tags <= self.tags | self.possible_tags:
+            return f"tags {sorted(tags)} instead of {sorted(self.tags)}, or {sorted(self.possible_tags)}"
+        return True
 
 
 class Village:
@@ -42,12 +75,17 @@ class Village:
         self.bob = Person(base, "bob", container, settings)
         self.kills = 0
         self.number = 0
-        self.shares = 0
+        self.shares, self.stops = 0, 0
         # What each should see: in Alice's library, and below Bob's folder of a share by its title.
         self.library = {}
         self.titles = {}
         # Every content that was ever closed; nothing else may ever be found.
         self.known = set()
+        # Path in Alice's library -> what was said of the photo; commands that have not ended yet, with what they say; and
+        # how many said it and ended with 0, were killed or refused, and how many sidecars were written.
+        self.words = {}
+        self.speaking = []
+        self.said = self.unsaid = self.written = 0
 
     # What people do
 
@@ -88,7 +126,8 @@ class Village:
         mine = sorted(
             path for path in self.library if path.startswith(prefix + below) and f"/{person}-" in "/" + path)
         choice = self.random.random()
-        if choice < 0.6 or len(mine) < 5:
+        speaks = len(mine) >= 5 and self.random.random() < 0.4
+        if not speaks and (choice < 0.6 or len(mine) < 5):
             path = f"{below}{person}-{self.number}.jpg" if choice < 0.4 else \
                 f"{below}day {self.random.randrange(4)}/{person}-{self.number}.jpg"
             content = self.content()
@@ -99,6 +138,17 @@ class Village:
         local = path[len(prefix):]
         if not os.path.exists(os.path.join(root, local)):
             return  # Not arrived again since a restart; nobody deletes what is not there.
+        words = self.words.get(path)
+        if speaks:
+            self.speak(self.alice if person == "alice" else self.bob, os.path.join(root, local), path)
+            return
+        if words is not None and not any(word is words for _, word, _, _ in self.speaking):
+            if choice < 0.75 and words.is_renamed or 0.75 <= choice < 0.9 and (words.is_edited or words.is_by_hand):
+                return
+            words.is_edited = words.is_edited or choice < 0.75
+            words.is_renamed = words.is_renamed or 0.75 <= choice < 0.9
+        elif words is not None:
+            return
         if choice < 0.75:
             content = self.content()
             self.write(root, local, content)
@@ -108,9 +158,83 @@ class Village:
             self.number += 1
             os.rename(os.path.join(root, local), os.path.join(root, target))
             self.library[prefix + target] = self.library.pop(path)
+            if words is not None:
+                self.words[prefix + target] = self.words.pop(path)
         else:
             os.remove(os.path.join(root, local))
             del self.library[path]
+            self.words.pop(path, None)
+
+    # What people say of their photos
+
+    def speak(self, person, full, path):
+        """A caption or a tag, by a command or by the sidecar."""
+        words = self.words.setdefault(path, Words(is_by_hand=self.random.random() < 0.3))
+        self.number += 1
+        if words.is_by_hand:
+            self.write_sidecar(full + ".json", f"written {self.number}", words)
+            return
+        field = self.random.choice(["caption", "tag"])
+        text = f"{field} {self.number}"
+        arguments = ("caption", full, text) if field == "caption" else ("tag", "add", full, text)
+        process = person.start(*arguments)
+        self.speaking.append((process, words, field, text))
+        if self.random.random() < 0.5:
+            self.listen()
+
+    def write_sidecar(self, path, text, words):
+        try:
+            with open(path) as file:
+                sidecar = json.load(file)
+        except FileNotFoundError:
+            sidecar = {"format": "shoebox.sidecar/1"}
+        sidecar["caption"] = text
+        aside = os.path.join(os.path.dirname(path), f".tmp-{self.number}")
+        with open(aside, "w") as file:
+            json.dump(sidecar, file)
+        os.rename(aside, path)
+        words.say("caption", text, is_certain=True)
+        self.written += 1
+
+    def listen(self):
+        """Each command that says something is killed after a moment, or ends; of what ended with 0 nothing may be lost."""
+        speaking, self.speaking = self.speaking, []
+        for process, words, field, text in speaking:
+            if self.random.random() < 0.3:
+                self.pause()
+                process.kill()
+                process.communicate()
+                self.count_kill()
+            else:
+                try:
+                    process.communicate(timeout=60)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    raise Failure(f"'shoebox {field}' did not end in 60 s") from None
+            is_certain = process.returncode == 0
+            words.say(field, text, is_certain)
+            self.said += is_certain
+            self.unsaid += not is_certain
+
+    def spoken(self, root, paths):
+        """True if the sidecars below `root` say what was said of the photos, else the first that does not."""
+        for path, local in paths.items():
+            try:
+                with open(os.path.join(root, local + ".json")) as file:
+                    sidecar = json.load(file)
+            except FileNotFoundError:
+                sidecar = {}
+            if (answer := self.words[path].difference(sidecar)) is not True:
+                return f"{local}: {answer}"
+        return True
+
+    def check_words(self, what, person, root, prefix, is_seen):
+        paths = {path: prefix + path for path in self.words if is_seen(path)}
+        wait_for(f"{what}: what was said shows at {person.name}", lambda: self.spoken(root, paths), interval=0.2)
+
+    def is_shared(self, path):
+        return self.titles.get(path.split("/")[0]) == "shared"
 
     # Killing
 
@@ -132,7 +256,9 @@ class Village:
                 for _ in range(self.random.randrange(4) if act else 0):
                     self.act()
                 self.pause()
-                person.kill_daemon()
+                # A command that was first may have kept it from starting.
+                person.kill_daemon(may_be_busy=act)
+                self.listen()
             else:
                 for _ in range(self.random.randrange(3) if act else 0):
                     self.act()
@@ -140,16 +266,17 @@ class Village:
                 self.pause()
                 process.kill()
                 process.communicate()
+                self.listen()
             self.count_kill()
 
-    def insist(self, person, is_done, *arguments):
-        """A command that is killed a few times, or whose daemon is, until it is done."""
+    def insist(self, person, is_done, *arguments, at_least_once=False):
+        """A command that is killed a few times, or whose daemon is, until it is done; once at least, if so asked."""
         for attempt in range(200):
             with_daemon = self.random.random() < 0.5
             if with_daemon:
                 person.start_daemon()
             # Some attempts are left alone, so that this ends.
-            kills = self.random.random() < (0.8 if attempt < 6 else 0.1)
+            kills = self.random.random() < (0.8 if attempt < 6 else 0.1) or at_least_once and attempt == 0
             process = person.start(*arguments)
             if kills:
                 self.pause()
@@ -176,7 +303,7 @@ class Village:
     def expected_of_bob(self):
         return {
             f"alice/{path}": content for path, content in self.library.items()
-            if self.titles.get(path.split("/")[0]) == "shared"
+            if self.is_shared(path)
         }
 
     def heal_and_check(self, what):
@@ -192,6 +319,8 @@ class Village:
                 lambda: difference(self.expected_of_bob(), photos(self.bob.shared)), interval=0.2)
             for person in (self.alice, self.bob):
                 wait_for(f"{what}: {person.name} is in sync", person.is_in_sync, interval=0.2)
+            self.check_words(what, self.alice, self.alice.library, "", lambda path: True)
+            self.check_words(what, self.bob, self.bob.shared, "alice/", self.is_shared)
             for expected, person, root in (
                 (self.library, self.alice, self.alice.library), (self.expected_of_bob(), self.bob, self.bob.shared),
                 ({}, self.bob, self.bob.library), ({}, self.alice, self.alice.shared),
@@ -262,8 +391,9 @@ class Village:
             row = self.alice.shares().get(title)
             return row is None or row.get("state") not in (None, "active")
 
-        self.insist(self.alice, is_stopped, "share", "stop", title, "--yes")
+        self.insist(self.alice, is_stopped, "share", "stop", title, "--yes", at_least_once=True)
         self.titles[title] = "stopped"
+        self.stops += 1
 
     def folded(self):
         """How many chains lack their beginning, and how many segments that were published are not there any more."""
@@ -295,6 +425,7 @@ class Village:
             wait_for(
                 "carol sees what is shared with her",
                 lambda: difference(self.expected_of_bob(), photos(carol.shared)), interval=0.2)
+            self.check_words("a newcomer", carol, carol.shared, "alice/", self.is_shared)
         finally:
             self.alice.stop_daemon()
             carol.stop_daemon()
@@ -306,13 +437,15 @@ class Village:
     def run(self):
         for _ in range(30):
             self.act()
+        self.listen()
         self.kill_while([self.alice], 4)
         while self.kills < KILLS:
             if len([title for title, state in self.titles.items() if state == "shared"]) < 2:
                 self.share()
             self.kill_while([self.alice, self.bob], min(20, max(1, KILLS - self.kills)))
             self.heal_and_check(f"after {self.kills} kills")
-            if self.random.random() < 0.3:
+            # However few kills there are, one share ends.
+            if self.random.random() < 0.3 or self.stops == 0 and 2 * self.kills >= KILLS:
                 self.stop()
                 self.heal_and_check(f"after stopping, {self.kills} kills")
         self.newcomer()
@@ -351,8 +484,9 @@ def main():
               file=sys.stderr)
         return 1
     chains, removed = village.folded()
-    print(f"{village.kills} kills, {len(village.known)} contents, {village.shares} shares, {chains} chains folded by "
-          f"{removed} segments: every byte is where it belongs ({time.monotonic() - started:.0f} s, SEED={SEED})")
+    print(f"{village.kills} kills, {len(village.known)} contents, {village.said} captions and tags by commands and {village.unsaid} "
+          f"cut off, {village.written} by sidecars, {village.shares} shares, {village.stops} stopped, {chains} chains folded by "
+          f"{removed} segments: every byte and word is where it belongs ({time.monotonic() - started:.0f} s, SEED={SEED})")
     shutil.rmtree(base)
     return 0
 
