@@ -305,8 +305,10 @@ extension Engine {
             let isCopying = base.contains { $0.kind == .file && (keepCopy || unpushed.contains($0.id.name)) }
             guard try !isCopying || checkRoot(.library) else { throw offlineError }
             for row in base where row.kind == .file && (keepCopy || unpushed.contains(row.id.name)) {
-                try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)")
-                try keepDetails(of: row)
+                let details = try store.read { db in try self.details(of: row.id, db) }
+                if try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)", saying: details) {
+                    try keepDetails(details, of: row)
+                }
             }
             try settleCopies()
         }

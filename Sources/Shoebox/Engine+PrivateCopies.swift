@@ -28,7 +28,7 @@ private let unsettledKey = "copiesUnsettled"
 extension Engine {
     private func owedKey(_ id: RecordID) -> String { "\(owedPrefix)\(id.zone).\(id.name)" }
     /// Where the last copy of a record was put, and the hash of its bytes.
-    private func copyKey(_ id: RecordID) -> String { "copy:\(id)" }
+    func copyKey(_ id: RecordID) -> String { "copy:\(id)" }
     private func copyHashKey(_ id: RecordID) -> String { "copyHash:\(id)" }
 
     /// Notes that a copy of what the folder shows of a record is owed to its user.
@@ -143,9 +143,13 @@ extension Engine {
     ///
     /// - Parameter isOwed: whether just the bytes that were taken are meant, and not those of another file that has their
     ///   place by now.
+    /// - Parameter details: what is to be said of it there; a copy of the same bytes of which something else is said is
+    ///   another one.
     /// - Throws: `FileError`, `.offline` if one of the folders is not there.
     @discardableResult
-    func keepCopyInLibrary(_ row: BaseRow, folder: String, isOwed: Bool = false) throws -> Bool {
+    func keepCopyInLibrary(
+        _ row: BaseRow, folder: String, isOwed: Bool = false, saying details: PhotoDetails = PhotoDetails()
+    ) throws -> Bool {
         guard let parent = try store.read({ db in try db.basePath(of: row.parent, top: [top(row.root)]) }) else {
             return false
         }
@@ -157,7 +161,8 @@ extension Engine {
         guard let (file, hash, stamp) = try openIfThere(source, files(row.root)) else { return false }
         if isOwed, hash != row.contentHash, !stamp.isSameFile(as: row.stamp) { return false }
         try store.write { db in try db.setMetaText(unsettledKey, "1") }
-        guard let (target, replaced) = try placeOfCopy(of: row, hash, in: try folderOfCopies(folder)) else {
+        guard let (target, replaced) = try placeOfCopy(of: row, hash, in: try folderOfCopies(folder), saying: details)
+        else {
             return true
         }
         var copier = FileApplier(
@@ -181,7 +186,7 @@ extension Engine {
     /// first name that is free. `replaced` is what is there. Nil if some such file has the bytes already, from a command
     /// that failed or died before that was noted.
     private func placeOfCopy(
-        of row: BaseRow, _ hash: Digest32, in directory: RelativePath
+        of row: BaseRow, _ hash: Digest32, in directory: RelativePath, saying details: PhotoDetails
     ) throws -> (target: RelativePath, replaced: FileStamp?)? {
         let former = try store.read { db in
             (path: try db.metaText(copyKey(row.id)), hash: try db.metaText(copyHashKey(row.id)))
@@ -190,18 +195,20 @@ extension Engine {
         var number = 0
         while true {
             let mark = row.id.name.description.prefix(8)
-            let name =
+            var name =
                 switch number {
                 case 0: row.name
                 case 1: row.name.inserting(" (\(mark))")
                 default: row.name.inserting(" (\(mark) \(number))")
                 }
+            if !details.isEmpty { name = SidecarName.leavingRoom(name) }
             let target = number == 0 && last?.parent == directory ? last ?? directory : directory.appending(name)
             number += 1
             guard let entry = try world.library.entry(at: target) else { return (target, nil) }
             guard entry.kind == .file else { continue }
             let (present, stamp) = try ContentHasher.hash(target, world.library)
             if present == hash {
+                guard try says(details, of: target) else { continue }
                 try noteCopy(of: row.id, hash, at: target)
                 return nil
             }
@@ -250,25 +257,6 @@ extension Engine {
             try db.setMetaText(copyHashKey(id), hash.description)
         }
         later[.init(root: .library, path: path.parent)] = world.uptimeMilliseconds()
-    }
-
-    /// Writes what is known of a photo beside the copy that `keepCopyInLibrary` made of it, as a sidecar of no record yet;
-    /// one that is there stays.
-    func keepDetails(of row: BaseRow) throws {
-        let (details, copy) = try store.read { db in
-            (try self.details(of: row.id, db), try db.metaText(copyKey(row.id)))
-        }
-        guard !details.isEmpty, settings.sidecars != .never, let copy, let path = RelativePath(copy),
-            let name = path.last
-        else { return }
-        let places = SidecarName.candidates(for: name).map { path.parent.appending($0) }
-        guard let target = places.first else { return }
-        let text = SidecarDocument(record: nil, rev: nil, fields: details.sidecar, unknown: [:]).encoded()
-        guard try places.allSatisfy({ try world.library.entry(at: $0) == nil }) else { return }
-        var applier = makeApplier(.library)
-        applier.isDurable = true
-        let outcome = applier.put(text, at: target, replacing: nil)
-        if case .failed(let error) = outcome { throw error }
     }
 
     // MARK: After a change of what this account may do

@@ -152,7 +152,7 @@ extension Engine {
     /// The bytes of what has the name of a sidecar; none if it is too long for one, or must not be read.
     ///
     /// - Throws: when it can't be read now.
-    private func readSidecar(_ path: RelativePath, _ files: any LocalFileSystem) throws -> [UInt8] {
+    func readSidecar(_ path: RelativePath, _ files: any LocalFileSystem) throws -> [UInt8] {
         do { return try files.readAll(path, maxBytes: SidecarDocument.bytesMax + 1) } catch {
             guard error.mayPass else { return [] }
             throw error

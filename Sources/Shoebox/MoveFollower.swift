@@ -306,6 +306,7 @@ struct MoveFollower {
                 // What is the account's own again, others can't delete; nor does it delete for others here.
                 guard isMine(target.zone), edit.author == engine.account else { continue }
             }
+            guard try dropUnfoundContent(&edit) else { continue }
             hasAny = true
             if isMine(target.zone) {
                 edit.dot = writer.nextDot()
@@ -319,6 +320,18 @@ struct MoveFollower {
             try placeLate(edit, target: target)
         }
         return hasAny
+    }
+
+    /// Takes out of an edit a content that was written over before anybody else had its bytes: it went out without them, and
+    /// nobody can show it. False if nothing is left.
+    private func dropUnfoundContent(_ edit: inout Change) throws -> Bool {
+        guard let asset = edit.content, asset.location == nil, case .set(var fields) = edit.action,
+            engine.trashSources[asset.contentHash] == nil, try db.asset(asset.contentHash) == nil,
+            try db.base(contentHash: asset.contentHash).isEmpty
+        else { return true }
+        (fields[.content], fields[.modified]) = (nil, nil)
+        edit.action = .set(fields)
+        return !fields.isEmpty
     }
 
     /// A photo of a selection lies where its placement says: a late renaming or moving of it is one of the placement.

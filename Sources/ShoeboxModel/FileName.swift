@@ -42,7 +42,24 @@ public struct FileName: Hashable, Comparable, Sendable, CustomStringConvertible 
         let dot = extensionDot.flatMap { bytes.count - $0 <= 32 ? $0 : nil } ?? bytes.count
         let addition = Array(suffix.utf8).filter { $0 != 0 && $0 != UInt8(ascii: "/") }
         let room = max(1, 255 - addition.count - (bytes.count - dot))
-        return FileName(bytes: bytes[..<dot].prefix(room) + addition + bytes[dot...]) ?? self
+        return FileName(bytes: Self.cut(bytes[..<dot], to: room) + addition + bytes[dot...]) ?? self
+    }
+
+    /// This name with room for more bytes after it, cut at the end of its stem if need be.
+    public func leaving(room: Int) -> FileName {
+        guard bytes.count > 255 - room else { return self }
+        let dot = extensionDot.flatMap { bytes.count - $0 <= 32 ? $0 : nil } ?? bytes.count
+        let rest = max(1, 255 - room - (bytes.count - dot))
+        return FileName(bytes: Self.cut(bytes[..<dot], to: rest) + bytes[dot...]) ?? self
+    }
+
+    /// The first bytes, without a part of a character at their end: some file systems take no such names.
+    private static func cut(_ bytes: ArraySlice<UInt8>, to count: Int) -> ArraySlice<UInt8> {
+        guard bytes.count > count else { return bytes }
+        var end = bytes.startIndex + count
+        // A character has three bytes after its first one at most.
+        for _ in 0..<3 where end > bytes.startIndex + 1 && bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        return bytes[..<end]
     }
 
     /// This name with bytes put after it; nil when that is too long.

@@ -6,7 +6,9 @@ import Testing
 @Suite struct KeptScriptTests {
     @Test(arguments: KeptScript.all)
     func `a script that failed passes`(kept: KeptScript) {
-        #expect(EngineRun(script: kept.script, isVillage: kept.isVillage).failures == [])
+        let run = EngineRun(
+            script: kept.script, isVillage: kept.isVillage, segmentChangesMax: kept.segmentChangesMax)
+        #expect(run.failures == [])
     }
 }
 
@@ -18,12 +20,17 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
     var script: SimulationScript
     /// Whether it is played in a village, see `EngineSimulationSetup`.
     var isVillage = true
+    /// The most changes in a segment, see `EngineRun`.
+    var segmentChangesMax: Int?
 
     var testDescription: String { story }
 
-    init(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
+    init(
+        _ story: String, isVillage: Bool = true, segmentChangesMax: Int? = nil, seed: UInt64, _ steps: [SimulationStep]
+    ) {
         self.story = story
         self.isVillage = isVillage
+        self.segmentChangesMax = segmentChangesMax
         script = SimulationScript(seed: seed, steps: steps)
     }
 

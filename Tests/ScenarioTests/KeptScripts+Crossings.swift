@@ -5,8 +5,12 @@ extension KeptScript {
     /// What goes from one share to another, or home, while the share ends or another device moves it. Kept one by one, see `shares`.
     static let crossings: [KeptScript] = {
         var all: [KeptScript] = []
-        func keep(_ story: String, isVillage: Bool = true, seed: UInt64, _ steps: [SimulationStep]) {
-            all.append(KeptScript(story, isVillage: isVillage, seed: seed, steps))
+        func keep(
+            _ story: String, isVillage: Bool = true, segmentChangesMax: Int? = nil, seed: UInt64,
+            _ steps: [SimulationStep]
+        ) {
+            all.append(
+                KeptScript(story, isVillage: isVillage, segmentChangesMax: segmentChangesMax, seed: seed, steps))
         }
         keep(
             "what is saved in a photo that goes over the library from one share to another is not lost", seed: 8,
@@ -152,6 +156,24 @@ extension KeptScript {
                 .user(machine: 2, root: .library, .inMoved(folder: 2, into: 1, name: 49, .moveFileIn, pick: 861)),
                 .userDuring(machine: 2, afterCalls: 15, root: .library, .moveFolder(folder: 3, into: 2, name: 96)),
                 .sync(machine: 2),
+            ])
+        // The share's people hear of it without its bytes, that it is deleted there, and that its owner has edited it at home.
+        keep(
+            "what was written over on its way to a share, and deleted there, is not waited for where another device keeps it",
+            segmentChangesMax: 3, seed: 1185,
+            [
+                .user(
+                    machine: 5, root: .library,
+                    .overwriteMoved(file: 3, folder: 1, .inPlace, isBefore: false, bytes: 17)),
+                .userDuring(machine: 0, afterCalls: 7, root: .library, .write(folder: 3, name: 2, bytes: 143)),
+                .fault(machine: 5, .unmountContainer),
+                .sync(machine: 5),
+                .user(
+                    machine: 5, root: .library,
+                    .overwriteMoved(file: 1, folder: 2, .replacing, isBefore: true, bytes: 172)),
+                .sync(machine: 5),
+                .sync(machine: 5),
+                .sync(machine: 0),
             ])
         return all
     }()

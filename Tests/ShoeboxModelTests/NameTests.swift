@@ -23,6 +23,23 @@ import Testing
         #expect(dotted?.text?.hasSuffix(" (bob)") == true)
     }
 
+    @Test(arguments: ["é", "雪", "😀", "x"])
+    func `a name that is cut stays text`(character: String) throws {
+        for shift in 0..<4 {
+            let long = try #require(FileName(Self.filled(with: character, after: shift) + ".jpg"))
+            let name = try #require(long.inserting(" (bob)").text)
+            #expect(name.hasSuffix("\(character) (bob).jpg") && name.utf8.count > 248, "\(name)")
+            let short = long.leaving(room: 13)
+            #expect(short.bytes.count <= 242 && short.bytes.count > 238 && short.text?.hasSuffix(".jpg") == true)
+        }
+    }
+
+    /// As many of a character as a name has room for before `.jpg`.
+    private static func filled(with character: String, after shift: Int) -> String {
+        let count = (251 - shift) / character.utf8.count
+        return String(repeating: "a", count: shift) + String(repeating: character, count: count)
+    }
+
     @Test func `a path can not leave its root`() {
         #expect(RelativePath("a/../b") == nil)
         #expect(RelativePath("/a//b/")?.names.count == 2)

@@ -12,6 +12,9 @@ public enum SidecarName {
         [photo.appending(short), photo.appending(long)].compactMap { $0 }
     }
 
+    /// A photo's name as it is, or cut so that each of its sidecar's names is one.
+    public static func leavingRoom(_ photo: FileName) -> FileName { photo.leaving(room: long.utf8.count) }
+
     /// The name under which a photo's sidecar is to be written; nil if its name leaves no room for one.
     ///
     /// `isForeign` says whether a name is taken by something that is no sidecar of ours.
