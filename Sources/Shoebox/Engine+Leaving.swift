@@ -65,7 +65,11 @@ extension Engine {
     func unacknowledged(in zone: ZoneInfo, _ db: Database) throws -> [RecordName] {
         let now = world.nowMilliseconds()
         let month: UInt64 = 30 * 86_400_000
-        let heads = judgingHeads(in: zone).filter { $0.content.wallMilliseconds + month > now }
+        // A head may name any time at all.
+        let heads = judgingHeads(in: zone).filter { head in
+            let written = head.content.wallMilliseconds
+            return written > now || now - written < month
+        }
         let acknowledged =
             try heads.map { head in
                 let before = UInt64(clamping: try db.metaNumber(acknowledgedKey(zone.id, head.replica)) ?? 0)

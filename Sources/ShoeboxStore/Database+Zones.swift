@@ -185,12 +185,14 @@ extension Database {
         ])
     }
 
-    /// Segments that heads name and that were not applied here yet.
+    /// Segments that heads name and that were not applied here yet; a billion for each chain at most, as a head may name any
+    /// number.
     public func missingSegments(in zone: ZoneID? = nil) throws -> Int {
         try Int.fetchOne(
             cachedStatement(
                 sql: """
-                    SELECT coalesce(sum(max(headSequence - sequence, 0)), 0) FROM peer JOIN zone ON zone.id = peer.zone
+                    SELECT coalesce(sum(min(max(headSequence - sequence, 0), 1000000000)), 0)
+                    FROM peer JOIN zone ON zone.id = peer.zone
                     WHERE zone.state = 'active' AND (? IS NULL OR peer.zone = ?)
                     """), arguments: [zone?.data, zone?.data]) ?? 0
     }

@@ -135,9 +135,9 @@ final class Forger {
     }
 
     /// Appends a head that names the last segment and the control.
-    func appendHead() throws {
+    func appendHead(wallMilliseconds: UInt64 = 0) throws {
         let written = try folder.appendHead(
-            HeadContent(last: last, control: control, wallMilliseconds: 0), identity: identity,
+            HeadContent(last: last, control: control, wallMilliseconds: wallMilliseconds), identity: identity,
             cursor: cursor)
         cursor = written.cursor
     }

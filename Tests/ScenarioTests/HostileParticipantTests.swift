@@ -1,4 +1,3 @@
-import Shoebox
 import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
@@ -7,6 +6,7 @@ import ShoeboxTestSupport
 import ShoeboxWorld
 import Testing
 
+@testable import Shoebox
 @testable import ShoeboxCloud
 
 /// Writes straight into the container, with valid keys of one's own: no reader takes what its sender may not write.
@@ -64,6 +64,33 @@ import Testing
         party.expectNamed("refused", by: [party.alice, party.carol], containing: "bob")
         #expect(party.bob.problems.contains { $0.code == "ended" })
         try party.expectGoesOn(early)
+    }
+
+    @Test func `a head of an impossible time keeps nobody from being put out`() throws {
+        let party = try Party(bob: "readWrite")
+        let forger = try Forger(party.alice, zone: party.zone, in: party.village)
+        try forger.appendHead(wallMilliseconds: .max)
+        try party.village.meet()
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+        try party.village.meet()
+        #expect(party.bob.problems.contains { $0.code == "ended" })
+        #expect(party.bob.tree(.shared).isEmpty)
+        try party.expectGoesOn()
+    }
+
+    @Test func `heads that name segments without end leave it known what is pending`() throws {
+        let party = try Party(bob: "readWrite")
+        for seed in [7, 8, 9] as [UInt64] {
+            let forger = try Forger(party.bob, zone: party.zone, in: party.village, seed: seed)
+            forger.last = Position(sequence: seed == 9 ? .max : UInt64(Int64.max), hash: sha256([UInt8(seed)]))
+            try forger.appendHead()
+        }
+        try party.village.meet()
+        for replica in [party.alice, party.carol] {
+            let pending = try replica.store.read { db in try PendingCounts(db, replica: replica.identity.replica) }
+            #expect((1...2_000_000_000).contains(pending.fetch))
+        }
+        try party.expectGoesOn()
     }
 
     @Test func `a stranger's files count for nobody and are named`() throws {
