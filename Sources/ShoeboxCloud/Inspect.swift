@@ -27,7 +27,7 @@ public func inspect(_ bytes: [UInt8], keyring: ZoneKeyring? = nil) throws(CloudE
         let header = try parse(WireSegmentHeader.self, file.header, "segment")
         var body: WireSegmentBody?
         if let opened = try? openedBody(file, header, keyring: keyring) {
-            body = try parse(WireSegmentBody.self, opened, "segment body")
+            body = try SegmentCoder.parseBody(opened)
         }
         return try document("segment", file, header, body: body)
     }

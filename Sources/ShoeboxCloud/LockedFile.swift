@@ -18,10 +18,11 @@ public enum LockedFile {
         /// The most memory that a file may make its reader take: 256 MiB.
         static let memoryBytesMax = 268_435_456
 
-        /// Whether scrypt takes these parameters, and a reader can afford them.
+        /// Whether scrypt takes these parameters, and a reader can afford them: the memory, and going through as much of it
+        /// in all, which is what takes the time.
         var isAffordable: Bool {
             (1...24).contains(roundsLog2) && (1...64).contains(blockSize) && (1...8).contains(parallelism)
-                && 128 * (1 << roundsLog2) * blockSize <= Self.memoryBytesMax
+                && 128 * (1 << roundsLog2) * blockSize * parallelism <= Self.memoryBytesMax
         }
     }
 
@@ -67,7 +68,7 @@ public enum LockedFile {
         let cost = Cost(
             roundsLog2: Int(wire.roundsLog2), blockSize: Int(wire.blockSize), parallelism: Int(wire.parallelism))
         guard cost.isAffordable, wire.salt.count == 16 else {
-            throw .damaged("The file asks for more memory than any file of shoebox needs; it was not made by it.")
+            throw .damaged("The file asks for more work than any file of shoebox needs; it was not made by it.")
         }
         let key = try derive(passphrase, Array(wire.salt), cost)
         do throws(CloudError) {

@@ -29,7 +29,7 @@ public enum SegmentCoder {
             return wire
         }
         let plain = try serialize(body)
-        guard plain.count <= Zlib.plainCountMax, previous.sequence < .max else {
+        guard plain.count <= Zlib.plainCountMax, SegmentShape.isAffordable(plain), previous.sequence < .max else {
             throw .invalid("A change is too large to travel: \(plain.count) bytes.")
         }
         let compressed = try Zlib.deflate(plain)
@@ -57,6 +57,14 @@ public enum SegmentCoder {
         let bytes = try SignedFile.encode(
             .segment, header: headerBytes, body: stored, signingKey: identity.signingKey)
         return (bytes, Position(sequence: header.sequence, hash: sha256(bytes)))
+    }
+
+    /// The message in the plain bytes of a body.
+    static func parseBody(_ plain: [UInt8]) throws(CloudError) -> WireSegmentBody {
+        guard SegmentShape.isAffordable(plain) else {
+            throw .damaged("A segment has more than \(SegmentShape.messagesMax) parts, more than allowed.")
+        }
+        return try parse(WireSegmentBody.self, plain, "segment body")
     }
 
     /// Each replica's segments are sealed with a key of their own, so that nonces of two replicas can't meet.
@@ -119,7 +127,7 @@ struct SegmentFile {
                 compressed, key: key, purpose: SegmentCoder.purpose(replica), header: file.header)
         }
         let plain = try Zlib.inflate(compressed, plainCount: wire.plainCount)
-        let body = try parse(WireSegmentBody.self, plain, "segment body")
+        let body = try SegmentCoder.parseBody(plain)
         var transactions: [SegmentTransaction] = []
         transactions.reserveCapacity(body.transactions.count)
         for entry in body.transactions {

@@ -265,7 +265,7 @@ struct LockedFileTests {
         }
     }
 
-    @Test(arguments: [(25, 8, 1), (20, 64, 1), (17, 0, 1), (17, 8, 0), (0, 8, 1), (4, 8, 9), (63, 8, 1)])
+    @Test(arguments: [(25, 8, 1), (20, 64, 1), (17, 0, 1), (17, 8, 0), (0, 8, 1), (4, 8, 9), (63, 8, 1), (17, 8, 3)])
     func `a file that asks for too much work is refused before any is done`(rounds: Int, size: Int, parallel: Int)
         throws
     {
