@@ -110,6 +110,8 @@ public struct VersionVector: Hashable, Sendable, ExpressibleByDictionaryLiteral 
     /// Takes in one dot.
     public mutating func insert(_ dot: Dot) {
         guard dot.counter > 0 else { return }
+        // What comes sorted, as from a file, takes one step each.
+        if let last = entries.last, last.replica < dot.replica { return entries.append(dot) }
         let index = entries.firstIndex { $0.replica >= dot.replica } ?? entries.endIndex
         if index < entries.endIndex, entries[index].replica == dot.replica {
             entries[index].counter = max(entries[index].counter, dot.counter)
