@@ -70,7 +70,11 @@ extension FileApplier {
         }
         guard let object = try? JSONText.parse(bytes).object,
             object["format"]?.text == Self.format, let hex = object["pathHex"]?.text,
-            let pathBytes = decodeHex(hex), let path = RelativePath(bytes: pathBytes), !path.isRoot
+            // The system takes no longer one.
+            let pathBytes = decodeHex(hex), pathBytes.count < 4_096, let path = RelativePath(bytes: pathBytes),
+            !path.isRoot,
+            // Nothing of a user's ever lay there, whatever the file says.
+            !path.isAtOrBelow(OwnPaths.directory)
         else { return nil }
         var record: RecordID?
         if let zone = object["zone"]?.text.flatMap({ ZoneID(hex: $0) }),
