@@ -142,7 +142,11 @@ enum HeadFormat {
 
     /// A record's bytes, padded.
     static func encode(_ wire: WireHead, signingKey: [UInt8]) throws(CloudError) -> [UInt8] {
-        let payload = try serialize(wire)
+        try encode(payload: serialize(wire), signingKey: signingKey)
+    }
+
+    /// As the other `encode`, of a payload that is bytes already.
+    static func encode(payload: [UInt8], signingKey: [UInt8]) throws(CloudError) -> [UInt8] {
         guard payload.count <= payloadMax else { throw .invalid("A head names too many replicas.") }
         var bytes = magic
         bytes += bigEndian(UInt64(payload.count)).suffix(4)

@@ -97,6 +97,11 @@ extension ZoneFolder {
         guard let bytes = try access.readKnown(path, maxBytes: Self.joinBytesMax) else {
             throw .notYet("A statement of joining is not seen yet.", path: path.description)
         }
+        do throws(CloudError) { return try join(bytes, hash: hash) } catch { throw error.at(path) }
+    }
+
+    /// The statement in the bytes of a file; see `readJoin`.
+    func join(_ bytes: [UInt8], hash: Digest32) throws(CloudError) -> JoinStatement {
         let file = try SignedFile.decode(.join, bytes)
         let header = try parse(WireJoinHeader.self, file.header, "join")
         let device = DeviceID(try digest(header.device, "join.device"))
@@ -105,12 +110,12 @@ extension ZoneFolder {
         guard file.hash == hash, file.body.isEmpty, header.zone == zone.digest.wireBytes,
             file.isSigned(.join, by: device),
             JoinLinkKeys.isValid(Array(header.joinSignature), of: key, zone: zone, account: account)
-        else { throw .damaged("A statement of joining is not signed as it must be.", path: path.description) }
+        else { throw .damaged("A statement of joining is not signed as it must be.") }
         guard let entry = try accounts.account(account, having: device), let known = entry.devices[device] else {
-            throw .notYet("The account of who joins is not seen yet.", path: path.description)
+            throw .notYet("The account of who joins is not seen yet.", path: path("joins").description)
         }
         guard !known.isRetired else {
-            throw .damaged("A statement of joining is signed by a device that was retired.", path: path.description)
+            throw .damaged("A statement of joining is signed by a device that was retired.")
         }
         return JoinStatement(account: account, joinKey: key, label: entry.label)
     }

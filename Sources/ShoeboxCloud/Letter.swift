@@ -133,6 +133,16 @@ public struct Inbox: Sendable {
     public func send(
         _ letter: Letter, to recipient: AccountEntry, identity: Identity, nowMilliseconds: UInt64
     ) throws(CloudError) {
+        let signed = try sign(letter, identity: identity, nowMilliseconds: nowMilliseconds)
+        let bytes = try seal(signed, for: recipient)
+        guard bytes.count <= Self.fileBytesMax,
+            let path = directory.appending("\(identity.replica)-\(sha256(bytes))")
+        else { throw .invalid("A letter is too long.") }
+        try access.publish(path, bytes)
+    }
+
+    /// A letter to this inbox's account, signed.
+    func sign(_ letter: Letter, identity: Identity, nowMilliseconds: UInt64) throws(CloudError) -> [UInt8] {
         var header = WireLetterHeader()
         header.recipient = account.digest.wireBytes
         header.account = identity.account.digest.wireBytes
@@ -151,18 +161,18 @@ public struct Inbox: Sendable {
         if let replaces = letter.replaces { body.replaces = replaces.digest.wireBytes }
         body.consent = Data(letter.consent)
         body.link = letter.link
-        let signed = try SignedFile.encode(
+        return try SignedFile.encode(
             .letter, header: serialize(header), body: serialize(body), signingKey: identity.signingKey)
+    }
+
+    /// The file of a signed letter to this inbox's account.
+    func seal(_ signed: [UInt8], for recipient: AccountEntry) throws(CloudError) -> [UInt8] {
         let (encapsulated, ciphertext) = try KeyWrap.wrap(signed, for: recipient.agreementKey, info: info)
         var wire = WireLetter()
         wire.recipient = account.digest.wireBytes
         wire.encapsulated = Data(encapsulated)
         wire.ciphertext = Data(ciphertext)
-        let bytes = Self.magic + (try serialize(wire))
-        guard bytes.count <= Self.fileBytesMax,
-            let path = directory.appending("\(identity.replica)-\(sha256(bytes))")
-        else { throw .invalid("A letter is too long.") }
-        try access.publish(path, bytes)
+        return Self.magic + (try serialize(wire))
     }
 
     /// Whether the bytes of a letter are those of its name; true if it is not seen.
@@ -185,21 +195,23 @@ public struct Inbox: Sendable {
         guard let path = directory.appending(name),
             let bytes = try access.readKnown(path, maxBytes: Self.fileBytesMax)
         else { throw .notYet("A letter is not seen yet.", path: directory.description) }
-        do throws(CloudError) {
-            guard sha256(bytes) == hash, bytes.starts(with: Self.magic) else {
-                throw .damaged("The bytes of a letter are not those of its name.")
-            }
-            let wire = try parse(WireLetter.self, Array(bytes[Self.magic.count...]), "letter")
-            for key in identity.accountAgreementKeys where wire.encapsulated.count == 32 {
-                guard
-                    let signed = KeyWrap.open(
-                        encapsulated: Array(wire.encapsulated), ciphertext: Array(wire.ciphertext), with: key,
-                        info: info)
-                else { continue }
-                return try received(signed, hash: hash)
-            }
-            throw .damaged("A letter is not sealed for this account.")
-        } catch { throw error.at(path) }
+        do throws(CloudError) { return try open(bytes, hash: hash, identity: identity) } catch { throw error.at(path) }
+    }
+
+    /// The letter in the bytes of a file; see `read`.
+    func open(_ bytes: [UInt8], hash: Digest32, identity: Identity) throws(CloudError) -> ReceivedLetter {
+        guard sha256(bytes) == hash, bytes.starts(with: Self.magic) else {
+            throw .damaged("The bytes of a letter are not those of its name.")
+        }
+        let wire = try parse(WireLetter.self, Array(bytes[Self.magic.count...]), "letter")
+        for key in identity.accountAgreementKeys where wire.encapsulated.count == 32 {
+            guard
+                let signed = KeyWrap.open(
+                    encapsulated: Array(wire.encapsulated), ciphertext: Array(wire.ciphertext), with: key, info: info)
+            else { continue }
+            return try received(signed, hash: hash)
+        }
+        throw .damaged("A letter is not sealed for this account.")
     }
 
     private func received(_ bytes: [UInt8], hash: Digest32) throws(CloudError) -> ReceivedLetter {

@@ -65,7 +65,8 @@ public struct Pairing: Sendable {
         folder = encodeHex(deriveSecret(key, "shoebox.pairing/1 folder").prefix(16))
     }
 
-    private func path(_ name: String) -> MountPath { .of("pairing", folder, name) }
+    /// Where one of the two files lies.
+    func path(_ name: String) -> MountPath { .of("pairing", folder, name) }
     private static func purpose(_ name: String) -> [UInt8] { Array("shoebox.pairing/1 \(name)".utf8) }
 
     /// Publishes what a new device is; again is fine.
@@ -118,10 +119,14 @@ public struct Pairing: Sendable {
     /// The two files.
     public enum Part: String, Sendable { case request, answer }
 
-    private func publish(_ name: String, _ plain: [UInt8], _ randomBytes: (Int) -> [UInt8]) throws(CloudError) {
-        let sealed = try SealedBody.seal(
+    /// The bytes of a file under this name, sealed with the code's key.
+    func seal(_ name: String, _ plain: [UInt8], _ randomBytes: (Int) -> [UInt8]) throws(CloudError) -> [UInt8] {
+        try SealedBody.seal(
             plain, key: key, purpose: Self.purpose(name), header: Array(folder.utf8), nonce: randomBytes(12))
-        try access.publish(path(name), sealed)
+    }
+
+    private func publish(_ name: String, _ plain: [UInt8], _ randomBytes: (Int) -> [UInt8]) throws(CloudError) {
+        try access.publish(path(name), seal(name, plain, randomBytes))
         do { try access.mount.synchronize() } catch { throw CloudError(error) }
     }
 

@@ -25,6 +25,8 @@ import Testing
     static let names = [
         "config", "sidecar", "tag", "root", "container", "link", "statement", "control", "segment", "head", "asset",
         "identity", "keyring", "inspect", "signedSegment", "signedControl", "signedStatement", "json",
+        "signedHead", "signedHeader", "snapshot", "letter", "signedLetter", "join", "pairing", "lockedFile",
+        "invitationFile", "trashInfo",
     ]
 
     private static var runs: Int { environment("SHOEBOX_FUZZ_RUNS") ?? 300 }
@@ -74,7 +76,7 @@ import Testing
 
     // MARK: Parsers
 
-    private static func kept(_ name: String) -> [[UInt8]] {
+    static func kept(_ name: String) -> [[UInt8]] {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Corpus/\(name)")
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
@@ -85,6 +87,10 @@ import Testing
         var target: Target?
         switch name {
         case "config", "sidecar", "tag", "root", "container", "link", "json": target = textTarget(name)
+        case "invitationFile", "trashInfo": target = try localTarget(name)
+        case "signedHead", "signedHeader", "snapshot": target = try signedTarget(name, FuzzedShare())
+        case "letter", "signedLetter", "join", "pairing", "lockedFile":
+            target = try personTarget(name, FuzzedShare())
         default: target = try containerTarget(name)
         }
         target?.corpus += kept(name)
@@ -128,21 +134,15 @@ import Testing
         }
     }
 
-    /// The files of a small container whose share is plain, so that bodies can be mutated beneath their signatures.
     private static func containerTarget(_ name: String) throws -> Target? {
-        let party = try Party(bob: "readWrite", isSealed: false)
-        let storage = party.village.world.storage
-        let tree = storage.tree()
-        func files(_ part: String) -> [[UInt8]] {
-            tree.filter { $0.key.contains(part) }.sorted { $0.key < $1.key }.map(\.value)
-        }
-        let (zone, identity) = (party.zone, party.alice.identity)
-        let replica = identity.replica
-        let log = files("zones/\(zone)/log/\(replica)/")
-        let controls = files("zones/\(zone)/control/")
+        let share = try FuzzedShare()
+        let (party, storage) = (share.party, share.storage)
+        let (zone, identity, replica) = (share.zone, share.identity, share.identity.replica)
+        let log = share.log
+        let controls = share.files("zones/\(zone)/control/")
         // Letters lie there, too.
-        let statements = files("accounts/").filter { (try? SignedFile.decode(.account, $0)) != nil }
-        let privateControls = files("/control/")
+        let statements = share.files("accounts/").filter { (try? SignedFile.decode(.account, $0)) != nil }
+        let privateControls = share.files("/control/")
         switch name {
         case "statement":
             return Target(name: name, corpus: statements) { bytes in
@@ -159,7 +159,7 @@ import Testing
         case "segment":
             return Target(name: name, corpus: log) { open($0, zone, replica) }
         case "head":
-            return Target(name: name, corpus: files("/heads/")) { bytes in
+            return Target(name: name, corpus: share.files("/heads/")) { bytes in
                 let (records, _) = HeadFormat.scan(bytes)
                 for record in HeadFormat.newestFirst(records) {
                     _ = try? HeadRecord.decode(record, zone: zone, replica: replica)
@@ -168,7 +168,7 @@ import Testing
         case "asset":
             guard let path = MountPath("assets/" + Self.location), let key = try assetKey(party) else { return nil }
             let mount = party.alice.machine.world.mount
-            return Target(name: name, corpus: files("assets/")) { bytes in
+            return Target(name: name, corpus: share.files("assets/")) { bytes in
                 storage.rawWrite(path, bytes)
                 for size in [3, 131_072, 1 << 40] as [UInt64] {
                     _ = try? AssetStore(mount: mount).verify(
@@ -193,7 +193,7 @@ import Testing
                 _ = try? ControlCoder.decode(bytes)
             }
         case "inspect":
-            return Target(name: name, corpus: Array(tree.sorted { $0.key < $1.key }.map(\.value))) {
+            return Target(name: name, corpus: Array(share.tree.sorted { $0.key < $1.key }.map(\.value))) {
                 _ = try? inspect($0)
             }
         case "signedSegment":
@@ -209,7 +209,7 @@ import Testing
                 else { return }
                 // Every other one lies about how large it becomes.
                 wire.plainCount = UInt64(body.count) + (body.first.map { $0 & 1 == 0 } == true ? 0 : 1 << 30)
-                guard let signed = sign(.segment, wire, body: compressed, identity) else { return }
+                guard let signed = sign(wire, body: compressed, identity) else { return }
                 open(signed, zone, replica)
             }
         case "signedControl", "signedStatement":
@@ -244,17 +244,14 @@ import Testing
         }
     }
 
-    private static func sign(
-        _ kind: SignedFile.Kind, _ header: WireSegmentHeader, body: [UInt8], _ identity: Identity
-    ) -> [UInt8]? {
-        guard let bytes = try? serialize(header) else { return nil }
-        return try? SignedFile.encode(kind, header: bytes, body: body, signingKey: identity.signingKey)
-    }
-
-    private static func open(_ bytes: [UInt8], _ zone: ZoneID, _ replica: ReplicaID) {
+    static func open(_ bytes: [UInt8], _ zone: ZoneID, _ replica: ReplicaID) {
         guard let file = try? SegmentFile(bytes, zone: zone, replica: replica),
             let segment = try? file.open(replica: replica, keyring: ZoneKeyring(), isSealed: false)
         else { return }
+        let isSnapshot = segment.snapshotFirst > 0
+        precondition(
+            segment.transactions.allSatisfy { $0.sequences.count == (isSnapshot ? $0.changes.count : 0) },
+            "a snapshot says of each change where it comes from")
         // What was let in must merge in any order, and be written again.
         let changes = segment.transactions.flatMap(\.changes)
         for change in changes { _ = ChangeCoder.encode(change) }
