@@ -29,6 +29,8 @@ class Story:
         self.shown = {"Summer"}
         self.kept, self.spare = set(), set()
         self.latencies = []
+        # Each step's name and how long it took.
+        self.seconds = []
         self.others = 0
         self.findings = []
 
@@ -160,6 +162,7 @@ class Story:
 
             wait_for(f"{name} is at the other", is_whole, 120, 0.005)
             self.latencies.append((time.monotonic() - start) * 1000)
+        self.check("the probes")
 
     def doctor(self):
         """What `doctor` says of this mount, in a line; it must find that a container works here."""

@@ -34,32 +34,28 @@ GUEST_SECONDS = float(os.environ.get("GUEST_SECONDS", "1500"))
 class Scenario(Disputes, Outages, Disks):
     """All that happens on a mount."""
 
+    def steps(self):
+        yield from (self.share, self.exchange, self.tag, self.measure, self.doctor)
+        yield from self.disputes()
+        yield self.mount.check_up
+        if self.mount.kind == "plain":
+            yield from (self.cover_folders, self.bind_within, self.mount_late, self.fill_state_disk)
+        if self.mount.has("brick-down"):
+            yield self.lose_brick
+        if self.mount.has("server-freeze"):
+            yield self.freeze_server
+        if self.mount.has("server-down"):
+            yield self.lose_server
+        yield self.leave
+        yield self.mount.check_up
+
     def run(self):
         self.set_up()
         try:
-            self.share()
-            self.exchange()
-            self.tag()
-            self.measure()
-            self.check("the probes")
-            self.doctor()
-            started = time.monotonic()
-            self.dispute()
-            self.seconds_of_disputes = time.monotonic() - started
-            self.mount.check_up()
-            if self.mount.kind == "plain":
-                self.cover_folders()
-                self.bind_within()
-                self.mount_late()
-                self.fill_state_disk()
-            if self.mount.has("brick-down"):
-                self.lose_brick()
-            if self.mount.has("server-freeze"):
-                self.freeze_server()
-            if self.mount.has("server-down"):
-                self.lose_server()
-            self.leave()
-            self.mount.check_up()
+            for step in self.steps():
+                started = time.monotonic()
+                step()
+                self.seconds.append((step.__name__, time.monotonic() - started))
         finally:
             for person in self.people:
                 if sys.exc_info()[0] is None:
@@ -76,9 +72,9 @@ def play(mount, base):
     scenario.run()
     times = sorted(scenario.latencies)
     print(
-        f"{mount.kind}: all well in {time.monotonic() - started:.0f} s, {scenario.seconds_of_disputes:.0f} s of them conflicts "
-        f"and permissions; closed here to whole there: median {statistics.median(times):.0f} ms, longest {times[-1]:.0f} ms "
-        f"of {len(times)}", flush=True)
+        f"{mount.kind}: all well in {time.monotonic() - started:.0f} s; closed here to whole there: median "
+        f"{statistics.median(times):.0f} ms, longest {times[-1]:.0f} ms of {len(times)}", flush=True)
+    print("  seconds: " + ", ".join(f"{name} {seconds:.0f}" for name, seconds in scenario.seconds if seconds >= 0.5), flush=True)
     for text in scenario.findings:
         print(f"  doctor: {text}", flush=True)
 
@@ -145,7 +141,7 @@ def run_kind(kind):
     base = tempfile.mkdtemp(prefix=f"shoebox-mount-{kind}-")
     people = os.path.join(base, "people")
     mount = Mount(kind, os.path.join(base, "mount")) if kind in KINDS else None
-    outcome = "failed"
+    outcome = "interrupted"
     try:
         install({**KINDS, **GUEST_KINDS}[kind])
         if mount is None:
@@ -158,6 +154,7 @@ def run_kind(kind):
         outcome = "skipped"
         print(f"{kind}: skipped: {reason}", flush=True)
     except Exception as failure:
+        outcome = "failed"
         print(f"{kind}: FAILED: {why(failure)}", flush=True)
     finally:
         is_clean = mount is None or mount.stop()

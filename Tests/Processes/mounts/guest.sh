@@ -33,7 +33,12 @@ cp "$here/guest-init.sh" "$work/init"
 chmod +x "$work/init"
 TMPDIR=$work linux.uml mem="${GUEST_MEMORY:-1536}M" root=/dev/root rootfstype=hostfs rootflags=/ ro init="$work/init" \
     ubd0="$work/disk" guestjob="$work" con=null con0=null,fd:1 con1=null ssl=null quiet uml_dir="$work" umid=g \
-    </dev/null 2>&1 |
-    grep -v -E '^(Core dump|Checking|Adding|\[ |Warning: tempdir|SELinux|mmapper_init|sysrq|reboot:)' || true
+    </dev/null > >(grep -v -E '^(Core dump|Checking|Adding|\[ |Warning: tempdir|SELinux|mmapper_init|sysrq|reboot:)') 2>&1 &
+wait $! || true
+# The processes of a guest that was killed go on without it; they name our directory.
+for process in /proc/[0-9]*; do
+    command=$({ tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null) || continue
+    case $command in *"init=$work/init "*) kill -9 "${process#/proc/}" 2>/dev/null || true ;; esac
+done
 [ -f "$work/out/code" ] || { echo "the guest did not start, or died" >&2; exit 77; }
 exit "$(cat "$work/out/code")"
