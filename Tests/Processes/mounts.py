@@ -156,6 +156,11 @@ def run_kind(kind):
     except Exception as failure:
         outcome = "failed"
         print(f"{kind}: FAILED: {why(failure)}", flush=True)
+        try:
+            if mount is not None:
+                mount.check_up()
+        except Exception as also:
+            print(f"  and now: {also}", flush=True)
     finally:
         is_clean = mount is None or mount.stop()
         if not is_clean:
