@@ -354,6 +354,7 @@ extension Engine {
     func isWellFormed(_ change: Change, control: Control) -> Bool {
         if change.type == .placement, control.kind != .privateZone { return false }
         if change.record == .zoneRoot { return false }
+        if let asset = change.content, asset.size > AssetStore.sizeMax { return false }
         return change.dot.counter > 0 && change.dot.counter <= Dot.counterMax
             && change.context.entries.allSatisfy { $0.counter <= Dot.counterMax }
     }

@@ -397,6 +397,10 @@ extension Engine {
             try db.setMetaText(withdrawalKey(id), nil)
             try db.clearProblems(code: "leaveOffered", zone: id)
         }
+        // Of what could not be shown nothing is shown any more.
+        for code in ["notApplied", "diskFull", "contentMissing", "contentDamaged", "sidecarNotWritten"] {
+            try clearProblem(code, zone: id)
+        }
         try reloadZones()
     }
 

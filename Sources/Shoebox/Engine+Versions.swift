@@ -106,12 +106,35 @@ extension Engine {
         return false
     }
 
+    /// Takes what a file holds now into the history, before it gets another content: else that would go to the trash as
+    /// something that nobody knows, or count as what the file has already.
+    ///
+    /// - Throws: `RequestError`, if it was changed just now and can't be taken yet.
+    private func takeIn(_ reference: PathReference) throws {
+        func isTaken() throws -> Bool {
+            guard let path = reference.path, let entry = try? files(reference.root).entry(at: path),
+                entry.kind == .file,
+                let row = try store.read({ db in
+                    try db.base(at: path, root: reference.root, top: top(reference.root)).flatMap { try db.base($0) }
+                }), row.kind == .file
+            else { return true }
+            return entry.stamp.isUnchanged(from: row.stamp)
+        }
+        guard try checkRoot(reference.root), try !isTaken() else { return }
+        _ = try scan(reference.root, author: "scan")
+        guard try !isTaken(), let path = reference.path else { return }
+        throw RequestError(
+            ExitCode.failed, "'\(display(path, reference.root))' was changed just now, and was not taken in yet.",
+            "Nothing was done. Try again when whatever writes it is done.")
+    }
+
     /// Gives a photo a content that it had before, for everybody; what the file holds now goes to the trash. One that was
     /// deleted is alive again.
     ///
     /// - Parameter version: the number in the list of versions, from 1, or the beginning of a content's hash; nil for the
     ///   one that the record has.
     func restoreVersion(_ reference: PathReference, version: String?) throws -> Reply {
+        try takeIn(reference)
         var id = try recordEver(at: reference)
         let home = try homeOfMoved(id, reference)
         if let home { id = home }

@@ -5,6 +5,9 @@ public import ShoeboxWorld
 
 /// The container's assets: `assets/<2 digits>/<keyed hash>-<replica>`, sealed contents of files, never changed.
 public struct AssetStore: Sendable {
+    /// The most bytes of a content, 512 TiB: as many as its frames have numbers for.
+    public static let sizeMax = UInt64(UInt32.max) << UInt64(AssetFormat.frameBits)
+
     private let access: MountAccess
     /// How many frames are read by one call: 1 MiB of content.
     private static let framesAtOnce = 8
@@ -125,9 +128,8 @@ public struct AssetStore: Sendable {
                     remedy: "Check the disk and the permissions of the file.", cause: error)
             }
         }
-        guard let frames = format.frames(size: size) else {
-            throw CloudError.invalid("A file of \(size) bytes is too large.")
-        }
+        // No file has so many bytes, whatever a record says of it.
+        guard let frames = format.frames(size: size) else { throw changed("it has no \(size) bytes") }
         try write(format.header)
         var hasher = SHA256()
         var offset: UInt64 = 0

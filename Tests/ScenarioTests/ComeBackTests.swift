@@ -1,6 +1,7 @@
 import ShoeboxModel
 import ShoeboxStore
 import ShoeboxTestSupport
+import ShoeboxWorld
 import Testing
 
 @testable import Shoebox
@@ -61,5 +62,22 @@ import Testing
         #expect(party.bob.tree(.shared).isEmpty)
         #expect(party.bob.problems.map(\.code) == ["ended"])
         #expect(party.bob.problems.first?.message.contains("alice removed you") == true, "\(party.bob.problems)")
+    }
+
+    @Test func `what could not be shown of a share is no problem any more once that was left`() throws {
+        let party = try Party(bob: "readWrite")
+        let bob = party.bob
+        bob.machine.faults.setRule { operation in
+            operation.part == "shared" && operation.path.contains("new.jpg") ? .fail(.denied) : nil
+        }
+        try party.alice.machine.library.write("Summer/new.jpg", "new")
+        try party.rounds(of: party.alice, 4)
+        try party.rounds(of: bob, 4)
+        let codes = { try bob.store.read { db in try db.problems() }.map(\.code) }
+        try #require(try codes().contains("notApplied"))
+        #expect(bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        bob.machine.faults.setRule(nil)
+        try #require(try party.village.settle())
+        #expect(try codes() == [])
     }
 }

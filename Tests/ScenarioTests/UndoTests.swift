@@ -43,6 +43,24 @@ import Testing
         #expect(party.alice.request(.restoreVersion(path: path, version: "9")).code == ExitCode.notFound)
     }
 
+    @Test func `what a file holds is taken in before it gets an earlier content, or that is refused`() throws {
+        let party = try Party(bob: "readWrite")
+        let alice = party.alice
+        try alice.machine.library.write("Summer/a.jpg", "second")
+        try #require(try party.village.settle())
+        let path = alice.path("Summer/a.jpg")
+        try alice.machine.library.write("Summer/a.jpg", "third, not seen yet")
+        let refused = alice.request(.restoreVersion(path: path, version: "1"))
+        #expect(refused.code == ExitCode.failed, "\(refused)")
+        party.village.world.clock.advance(milliseconds: 700)
+        let back = alice.request(.restoreVersion(path: path, version: "2"))
+        #expect(back.code == 0, "\(back)")
+        try #require(try party.village.settle())
+        party.expectShown(["a.jpg": "second", "deep/b.jpg": "bbb"])
+        let all = alice.machine.library.tree().values.map { String(decoding: $0, as: UTF8.self) }
+        #expect(all.contains("third, not seen yet"))
+    }
+
     @Test func `a deleted photo comes back by its path, with its tags`() throws {
         let party = try Party(bob: "readWrite")
         let path = party.alice.path("Summer/deep/b.jpg")
