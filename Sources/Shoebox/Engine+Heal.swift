@@ -237,13 +237,14 @@ extension Engine {
             guard code == .notYet || code == .damaged else { throw error }
             isAbsent = code == .notYet
         }
-        guard let source = try localSources(of: asset.contentHash).first else { return false }
         if isAbsent {
+            // Also what shows nowhere any more can be asked for.
+            guard let source = try heldSource(of: asset, of: Set(references.map(\.record))) else { return false }
             guard try publish(asset, from: source) else { return false }
             try world.mount.synchronize()
             return true
         }
-        guard zone.mayWrite(account) else { return false }
+        guard let source = try localSources(of: asset.contentHash).first, zone.mayWrite(account) else { return false }
         let known = try store.read { db in try db.asset(asset.contentHash) }
         var uploaded: [Digest32: AssetReference] = [:]
         if known?.location == location { damagedAssets.insert(asset.contentHash) }

@@ -24,6 +24,8 @@ extension Engine {
                 progress(title.isEmpty ? "the private zone" : "the share '\(title)'")
                 try verifier.check(zone, seen: &seen)
             }
+            progress("earlier contents, and those of deleted photos")
+            try verifier.checkVersions(seen: &seen)
             try verifier.checkInbox()
         }
         for root in RootKind.allCases {
@@ -52,14 +54,16 @@ extension Engine {
 }
 
 /// One verification. What a mount that goes away in the middle leaves unchecked is said by `isOffline`.
-private struct Verifier {
+struct Verifier {
     let engine: Engine
     var report = VerifyReport()
+    /// Contents of which the container has a sound file, wherever.
+    var soundContents: Set<Digest32> = []
     private var checkedAccounts: Set<AccountID> = []
 
     init(engine: Engine) { self.engine = engine }
 
-    private mutating func note(
+    mutating func note(
         _ code: String, _ path: String, zone: ZoneID? = nil, _ message: String, _ remedy: String,
         mendable: Bool = false,
         location: String? = nil, reference: PathReference? = nil
@@ -80,7 +84,7 @@ private struct Verifier {
     }
 
     /// Whether an error ends all looking at the container.
-    private mutating func isOver(_ error: CloudError) -> Bool {
+    mutating func isOver(_ error: CloudError) -> Bool {
         guard error.code == .offline || error.code == .mount else { return false }
         report.isOffline = true
         return true
@@ -276,35 +280,6 @@ private struct Verifier {
                     "segment", error, "zones/\(zone.id)/log/\(replica)", zone: zone.id,
                     mendable: replica == engine.replica || (isKnown && zone.row.isMine && page.end.isLoss))
                 return
-            }
-        }
-    }
-
-    private mutating func checkAssets(_ zone: ZoneInfo, seen: inout Set<String>) throws {
-        let names = try engine.store.read { db in
-            try Data.fetchAll(
-                db, sql: "SELECT record FROM record WHERE zone = ? AND live = 1 AND hash IS NOT NULL",
-                arguments: [zone.id.data])
-        }.compactMap { RecordName(bytes: $0) }
-        for name in names {
-            let state = try engine.store.read { db in try db.state(of: RecordID(zone: zone.id, name: name)) }
-            guard let asset = state?.content, let location = asset.location, seen.insert(location).inserted else {
-                continue
-            }
-            do {
-                try engine.verifyAsset(asset)
-                report.counts.assets += 1
-                report.counts.assetBytes += asset.size
-            } catch {
-                let error = try Engine.faultOnly(error)
-                let isAbsent = error.code == .notYet
-                let hasBytes = try !engine.localSources(of: asset.contentHash).isEmpty
-                note(
-                    isAbsent ? "assetAbsent" : "asset", "assets/\(location)", zone: zone.id,
-                    "The content of '\(state?.fileName?.description ?? "?")' "
-                        + (isAbsent ? "is not in the container." : "is damaged: \(error.message)"),
-                    "Whoever has the photo uploads it again by itself, or with 'shoebox verify --repair'.",
-                    mendable: hasBytes && (isAbsent || zone.mayWrite(engine.account)), location: location)
             }
         }
     }

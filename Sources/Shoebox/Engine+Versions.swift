@@ -22,9 +22,11 @@ struct ContentVersion {
 extension Engine {
     /// Every content that a record ever had and that counts or once did, the newest first; equal bytes once. What it had
     /// before it came into a share stayed where it was then, and whoever can read that has it still.
-    func contentVersions(of id: RecordID, _ db: Database) throws -> [ContentVersion] {
+    ///
+    /// - Parameter isHereOnly: whether only what it had in its zone is asked for.
+    func contentVersions(of id: RecordID, isHereOnly: Bool = false, _ db: Database) throws -> [ContentVersion] {
         var result: [ContentVersion] = []
-        let places = Set(try db.zonesOfMoves(of: id.name)).union([id.zone])
+        let places = Set(isHereOnly ? [] : try db.zonesOfMoves(of: id.name)).union([id.zone])
         let changes = try places.sorted().flatMap { try db.changes(of: id.name, in: $0) }
         for change in changes.sorted(by: { $0.timestamp > $1.timestamp }) {
             guard case .set(let fields) = change.action, let asset = fields[.content]?.asset else { continue }

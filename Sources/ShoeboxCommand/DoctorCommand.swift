@@ -24,6 +24,7 @@ struct DoctorCommand: ToolCommand {
     @Option(help: ArgumentHelp("How much is written to measure the speed.", valueName: "megabytes"))
     var megabytes: Int = 32
     @Flag(help: .hidden) var probe = false
+    @Flag(help: .hidden) var probeWatched = false
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
@@ -39,26 +40,43 @@ struct DoctorCommand: ToolCommand {
         doctor.deadlineMilliseconds = UInt64(deadline) * 1_000
         doctor.patienceMilliseconds = UInt64(patience) * 1_000
         doctor.megabytes = megabytes
+        if let known {
+            doctor.poll = known.configuration.pollMilliseconds
+            doctor.watcherPath = known.configuration.watcherPath?.text
+        }
         if probe {
             doctor.probe()
             return 0
         }
-        output.remark("trying out \(path), which may take some minutes …")
-        var arguments = ["doctor", path, "--probe", "--patience", String(patience), "--megabytes", String(megabytes)]
-        if let second { arguments += ["--second", second] }
-        var findings = try doctor.run(executable: "/proc/self/exe", arguments: arguments)
-        if let known {
-            findings.results += Doctor.inotify(
-                roots: [known.configuration.library.text, known.configuration.shared.text])
+        if probeWatched, let known {
+            doctor.probeWatched(library: known.configuration.library.text, shared: known.configuration.shared.text)
+            return 0
         }
-        let news = findings.results.first { $0.name == "appendFreshness" }?.value
+        output.remark("trying out \(path), which may take some minutes …")
+        var arguments = ["--patience", String(patience), "--megabytes", String(megabytes)]
+        if let config = common.config { arguments += ["--config", config] }
+        let other = second.map { ["--second", $0] } ?? []
+        var findings = try doctor.run(
+            executable: "/proc/self/exe", arguments: ["doctor", path, "--probe"] + arguments + other)
+        if known != nil {
+            // Another process: these folders are looked at, too, when the cloud folder's mount hangs.
+            let watched = try doctor.run(
+                executable: "/proc/self/exe", arguments: ["doctor", "--probe-watched"] + arguments)
+            findings.results += watched.results
+            findings.hung = findings.hung ?? watched.hung
+        }
         var lines = findings.lines
         var object = findings.json
-        if let news {
-            let poll = known?.configuration.pollMilliseconds.active ?? 1_000
-            object["expectedLatencyMilliseconds"] = .integer(Int64(news.rounded()) + Int64(poll))
+        // How long news take: what was added to a file is read, and the next time that somebody asks.
+        if let news = findings.results.first(where: { $0.name == "appendFreshness" && $0.value != nil }) {
+            let milliseconds = Int((news.value ?? 0).rounded()) + doctor.poll.active
+            object["expectedLatencyMilliseconds"] = .integer(Int64(milliseconds))
+            object["expectedLatencyIsMore"] = .bool(news.isMore)
+            let seconds = max(1, (milliseconds + 999) / 1_000)
             lines.append(
-                "Others see what you change within about \(max(1, (Int(news) + poll + 999) / 1_000)) s"
+                (news.isMore
+                    ? "Others see what you change after more than \(seconds) s; --patience waits longer"
+                    : "Others see what you change within about \(seconds) s")
                     + (second == nil ? ", as far as one client can tell; --second measures it." : "."))
         }
         output.result(object, lines: lines)

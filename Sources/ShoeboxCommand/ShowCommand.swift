@@ -32,7 +32,9 @@ struct ShowCommand: ToolCommand {
 extension ConflictDescription {
     /// As a list for people shows it.
     var line: String {
-        "\(path ?? id.name.description): \(field) is '\(Self.text(shown, field))'; \(number): \(author) wrote '\(Self.text(other, field))' at \(StatusText.local(timeMilliseconds))"
+        "\(path ?? id.name.description): \(field) is '\(Self.text(shown, field))', by \(shownAuthor) at "
+            + "\(StatusText.local(shownTimeMilliseconds)); \(number): \(author) wrote '\(Self.text(other, field))' at "
+            + StatusText.local(timeMilliseconds)
     }
 
     private static func text(_ value: String, _ field: String) -> String {

@@ -14,8 +14,8 @@ import Testing
 @Suite struct CompactionTests {
     /// Every so manieth call: all of them take minutes. `SHOEBOX_THOROUGH=1` in the environment tries each.
     private static let every = ProcessInfo.processInfo.environment["SHOEBOX_THOROUGH"] == nil ? 13 : 1
-    private static let hour: UInt64 = 3_600_000
-    private static let day: UInt64 = 24 * hour
+    static let hour: UInt64 = 3_600_000
+    static let day: UInt64 = 24 * hour
 
     /// Alice's share with Bob in it, and no folding until a test wants it.
     private func town(storesMayDie: Bool = false) throws -> Town { try Town(storesMayDie: storesMayDie) }
@@ -267,71 +267,6 @@ import Testing
             if isThrough { break }
             number += 3
         }
-    }
-
-    // MARK: A year away
-
-    /// What Alice and Bob show after Bob was away for a year, in which Alice went on, with or without folding.
-    private func yearAway(folds: Bool, isRetired: Bool = false) throws -> [[String: String]] {
-        var town = try town()
-        let laptop = try town.village.addDevice(of: town.bob, name: "laptop")
-        for name in ["d", "e", "f", "g"] { try town.alice.machine.library.write("Summer/\(name).jpg", name) }
-        try town.village.meet()
-        try #require(try town.village.settle())
-        // The laptop is taken along on a journey, and used there.
-        laptop.machine.mount.unmount()
-        let shared = laptop.machine.shared
-        try shared.write("alice/Summer/new.jpg", "from the journey")
-        try shared.write("alice/Summer/d.jpg", "edited on the journey")
-        try shared.write("alice/Summer/e.jpg", "edited on the journey, too")
-        try laptop.round()
-        #expect(
-            laptop.request(.caption(path: laptop.path("alice/Summer/f.jpg", .shared), text: "seen there")).code == 0)
-        town.village.world.clock.advance(milliseconds: 700)
-        try laptop.round()
-        // At home d is edited, and e, f and g are deleted.
-        try town.alice.machine.library.write("Summer/d.jpg", "edited at home")
-        for name in ["e", "f", "g"] { try town.alice.machine.library.delete("Summer/\(name).jpg") }
-        if folds { town.fold([town.alice, town.bob]) }
-        var home = town.village
-        home.replicas = [town.alice, town.bob]
-        for number in 0..<60 {
-            home.world.clock.advance(milliseconds: 6 * Self.day)
-            try town.edit(number)
-            for replica in home.replicas { try replica.round() }
-        }
-        try #require(try home.settle())
-        home.world.clock.advance(milliseconds: Self.hour + 1)
-        try #require(try home.settle())
-        if folds {
-            for replica in home.replicas {
-                let row = try replica.store.read { db in try db.snapshot(of: town.zone) }
-                #expect(row.tidied > 1, "\(replica.label): \(row)")
-            }
-        }
-        laptop.machine.mount.mount()
-        try town.village.meet()
-        try #require(try town.village.settleDeletions())
-        for replica in town.village.replicas { #expect(replica.problems.isEmpty, "\(replica.problems)") }
-        if folds {
-            try town.expectSame(town.alice, laptop)
-            try town.expectSame(town.alice, town.bob)
-        }
-        return [town.alice.tree(.library), town.bob.tree(.shared), laptop.tree(.shared)]
-    }
-
-    @Test func `a device that was away for a year resurrects nothing and loses nothing, folded or not`() throws {
-        let plain = try yearAway(folds: false)
-        let folded = try yearAway(folds: true)
-        #expect(folded == plain)
-        let shown = Set(folded[1].values)
-        for text in ["from the journey", "edited on the journey", "edited on the journey, too", "edited at home"] {
-            #expect(shown.contains(text), "\(folded[1])")
-        }
-        #expect(
-            folded[1].keys.contains { $0.hasSuffix("f.jpg") }, "an edit that the deleter had not seen brings it back")
-        #expect(!folded[1].keys.contains { $0.hasSuffix("g.jpg") })
-        #expect(folded[2] == folded[1])
     }
 
     // MARK: Ill will

@@ -322,24 +322,6 @@ struct RebuildCommandTests {
         #expect(try alice.must("verify", "--json").json["faults"]?.array?.isEmpty == true)
     }
 
-    @Test func `doctor tries out a directory, cleans up, and says what hangs or is missing`() throws {
-        let place = try CommandPlace()
-        let alice = try place.person("alice")
-        let result = try alice.run(["doctor", "--megabytes", "1", "--patience", "2", "--json"])
-        #expect(result.code == 0, "\(result.output) \(result.errors)")
-        let names = result.json["results"]?.array?.compactMap { $0.object?["name"]?.text } ?? []
-        for name in [
-            "modes", "write", "openFreshness", "listingFreshness", "appendFreshness", "renameOver", "names", "case",
-            "writeThroughput", "space", "inotify",
-        ] { #expect(names.contains(name), "\(name) in \(names)") }
-        #expect(result.json["expectedLatencyMilliseconds"]?.integer ?? 0 > 0)
-        let left = try FileManager.default.contentsOfDirectory(atPath: alice.container).filter { $0.hasPrefix(".tmp") }
-        #expect(left.isEmpty)
-        let nowhere = try alice.run(["doctor", place.path + "/nowhere", "--json"])
-        #expect(nowhere.code == 3, "\(nowhere.output)")
-        #expect(nowhere.json["isGood"]?.bool == false)
-    }
-
     @Test func `versions, undo and verify by commands`() throws {
         let place = try CommandPlace()
         let alice = try place.person("alice")

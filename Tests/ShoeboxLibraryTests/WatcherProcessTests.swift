@@ -205,6 +205,46 @@ struct WatcherProcessTests {
         #expect(watcher.processID != first)
     }
 
+    /// A program that has a watcher run in a user namespace of its own, whose watches are limited.
+    private static func limiter(watches: Int) -> String {
+        let program = WatcherProcess.executableBesideThis()
+        return """
+            #!/bin/sh
+            exec unshare -Ur sh -c 'echo \(watches) > /proc/sys/user/max_inotify_watches && exec "$0"' \(program)
+            """
+    }
+
+    private static let hasNamespaces: Bool = {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "unshare -Ur sh -c 'echo 5 > /proc/sys/user/max_inotify_watches' 2> /dev/null"]
+        do { try process.run() } catch { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    @Test(.enabled(if: hasNamespaces, "needs 'unshare' and user namespaces, to have a limit of its own"))
+    func `beyond the kernel's limit all directories are counted, and what can be watched is`() throws {
+        for number in 0..<8 { try directory.makeDirectory("root/\(number)") }
+        try directory.write(Self.limiter(watches: 5), to: "limited.sh")
+        let script = directory.path + "/limited.sh"
+        chmod(script, 0o755)
+        let watcher = WatcherProcess(roots: [directory.path + "/root"], executable: script)
+        defer { watcher.stop() }
+        let report = collect(watcher) { $0.rescan == [0] }
+        #expect(report.problems == [.watchLimit(root: 0, directoriesNeeded: 9)], "\(report)")
+        #expect(report.whole == [] && report.rescan == [0], "\(report)")
+        #expect(report.problems.first?.message.contains("this folder needs 9") == true)
+        try directory.write("x", to: "root/a.jpg")
+        expectDirty(watcher, paths(""))
+        for number in 0..<6 { try directory.remove("root/\(number)") }
+        watcher.watchAnew()
+        let later = collect(watcher) { !$0.whole.isEmpty }
+        #expect(later.whole == [0] && later.problems.isEmpty, "\(later)")
+        for number in 6..<8 { try directory.write("x", to: "root/\(number)/b.jpg") }
+        expectDirty(watcher, paths("6", "7"))
+    }
+
     @Test func `a watcher that can't be started says so`() {
         let watcher = WatcherProcess(roots: [directory.path], executable: "/nonexistent/shoebox-watch")
         defer { watcher.stop() }

@@ -16,6 +16,10 @@ public struct Doctor {
     public var patienceMilliseconds: UInt64 = 10_000
     /// How much is written to measure the speed.
     public var megabytes = 32
+    /// How often the container is asked for news.
+    public var poll = Configuration.PollMilliseconds()
+    /// The program that watches; nil for the one beside the running program.
+    public var watcherPath: String?
 
     /// An examination of a directory.
     public init(directory: String, second: String? = nil) {
@@ -40,7 +44,8 @@ public struct Doctor {
                         .object([
                             "name": .string(result.name), "text": .string(result.text),
                             "value": result.value.map { .number(JSONNumber(UInt64(max(0, $0.rounded())))) } ?? .null,
-                            "unit": .string(result.unit), "verdict": .string(result.verdict.rawValue),
+                            "unit": .string(result.unit), "isMore": .bool(result.isMore),
+                            "verdict": .string(result.verdict.rawValue),
                             "advice": .string(result.advice),
                         ])
                     }), "hung": hung.map(JSONValue.string) ?? .null, "isGood": .bool(isGood),
@@ -78,16 +83,71 @@ public struct Doctor {
         var probe = MountProbe(writer: directory, reader: second)
         probe.patienceMilliseconds = patienceMilliseconds
         probe.bytes = max(1, megabytes) << 20
-        func say(_ message: Message) {
-            // Texts and finite numbers: nothing in a message can't be encoded.
-            guard let line = try? JSONEncoder().encode(message) else { return }
-            FileHandle.standardOutput.write(line + Data("\n".utf8))
-        }
+        let events = eventProbe(.cloud(poll))
+        probe.events = { events.run(writer: $0, reader: $1, make: $2) }
         probe.run(begin: { say(.begin($0)) }, report: { say(.result($0)) })
         say(.end)
     }
 
-    /// Starts that process, and gathers what it says until the time is up.
+    /// As `probe`, for the watched folders: how many directories they have, and what comes as an event there.
+    public func probeWatched(library: String, shared: String) {
+        say(.begin("inotify"))
+        for result in Self.inotify(roots: [library, shared]) { say(.result(result)) }
+        for (name, root) in [("library", library), ("shared", shared)] {
+            say(.begin(name + "Events"))
+            for result in events(of: name, root) { say(.result(result)) }
+        }
+        say(.end)
+    }
+
+    /// What comes as an event of a file that is made in a watched folder: in a directory of its own among our temporary
+    /// files, where no scan looks.
+    private func events(of name: String, _ root: String) -> [ProbeResult] {
+        let directory = root + "/.shoebox/tmp/doctor-" + String(UInt64.random(in: .min ... .max), radix: 16)
+        if mkdir(root + "/.shoebox/tmp", 0o700) != 0, errno == ENOENT {
+            return [
+                ProbeResult(
+                    name + "Events", "the \(name) folder is not there: '\(root)'", .slow,
+                    advice: "Check that it is mounted.")
+            ]
+        }
+        guard mkdir(directory, 0o700) == 0 else {
+            return [
+                ProbeResult(
+                    name + "Events",
+                    "nothing can be written in the \(name) folder: \(String(cString: strerror(errno)))", .slow,
+                    advice: "Check its rights and its room: what other devices change can't be written there either.")
+            ]
+        }
+        var made: [String] = []
+        defer {
+            // What can't be removed here can't be removed at all; it is nobody's photo.
+            for path in made { _ = unlink(path) }
+            _ = rmdir(directory)
+        }
+        return eventProbe(.watched(name)).run(writer: directory, reader: directory) { file in
+            let path = directory + "/" + file
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { return false }
+            made.append(path)
+            return close(descriptor) == 0
+        }
+    }
+
+    private func eventProbe(_ place: EventProbe.Place) -> EventProbe {
+        var probe = EventProbe(place, watcherPath: watcherPath)
+        probe.patienceMilliseconds = patienceMilliseconds
+        return probe
+    }
+
+    /// Says something to the process that started this one.
+    private func say(_ message: Message) {
+        // Texts and finite numbers: nothing in a message can't be encoded.
+        guard let line = try? JSONEncoder().encode(message) else { return }
+        FileHandle.standardOutput.write(line + Data("\n".utf8))
+    }
+
+    /// Starts the process that probes, and gathers what it says until the time is up.
     ///
     /// - Parameter executable: this program; it is called with `arguments`.
     public func run(executable: String, arguments: [String]) throws -> Findings {
@@ -113,7 +173,7 @@ public struct Doctor {
             let now = LiveWorld.uptimeMilliseconds()
             guard now < end else { break }
             var wanted = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-            guard poll(&wanted, 1, Int32(clamping: end - now)) > 0 else { continue }
+            guard Glibc.poll(&wanted, 1, Int32(clamping: end - now)) > 0 else { continue }
             let count = read(file, &buffer, buffer.count)
             if count <= 0 { break }
             text += buffer.prefix(count)

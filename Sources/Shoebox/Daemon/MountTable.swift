@@ -39,13 +39,16 @@ enum MountTable {
     }
 
     /// Whether a path without links lies on a file system of this machine, so that watching it shows every write.
-    static func isLocal(_ path: AbsolutePath) -> Bool {
+    static func isLocal(_ path: AbsolutePath) -> Bool { entry(of: path)?.isLocal ?? false }
+
+    /// The mount that a path without links lies on; nil if the table can't be read.
+    static func entry(of path: AbsolutePath) -> Entry? {
         var best: Entry?
         for entry in read() where entry.point.contains(path) {
             // Of equal ones the later covers the earlier.
             if entry.point.text.utf8.count >= best?.point.text.utf8.count ?? 0 { best = entry }
         }
-        return best?.isLocal ?? false
+        return best
     }
 
     /// Space, tab, line end and backslash are written as three octal digits.

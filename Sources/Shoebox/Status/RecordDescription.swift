@@ -48,6 +48,10 @@ public struct ConflictDescription: Sendable {
     public var field: String
     /// The value that shows.
     public var shown: String
+    /// Who wrote it.
+    public var shownAuthor: String
+    /// When, milliseconds since 1970, by its author's clock; 0 if nothing shows.
+    public var shownTimeMilliseconds: UInt64
     /// The value that does not.
     public var other: String
     /// Its number among the values of the field that do not show, from 1.
@@ -62,6 +66,7 @@ public struct ConflictDescription: Sendable {
         [
             "path": path.map(JSONValue.string) ?? .null, "record": .string(id.name.description),
             "zone": .string(id.zone.description), "field": .string(field), "shown": .string(shown),
+            "shownAuthor": .string(shownAuthor), "shownTime": StatusText.json(time: shownTimeMilliseconds),
             "other": .string(other), "number": .integer(Int64(number)), "author": .string(author),
             "time": StatusText.json(time: timeMilliseconds),
         ]
@@ -130,12 +135,16 @@ extension Engine {
     fileprivate func conflicts(of id: RecordID, path: String?, _ db: Database) throws -> [ConflictDescription] {
         guard let state = try db.state(of: id) else { return [] }
         let control = zones[id.zone]?.control
+        func person(_ account: AccountID) -> String {
+            control.map { name(of: account, in: $0) } ?? account.fingerprint
+        }
         return state.fields.sorted { $0.key < $1.key }.flatMap { key, field in
             field.losers.enumerated().map { index, loser in
                 ConflictDescription(
                     path: path, id: id, field: key.rawValue, shown: field.winner?.value.displayText ?? "",
-                    other: loser.value.displayText, number: index + 1,
-                    author: control.map { name(of: loser.author, in: $0) } ?? loser.author.fingerprint,
+                    shownAuthor: field.winner.map { person($0.author) } ?? "",
+                    shownTimeMilliseconds: field.winner?.timestamp.wallMilliseconds ?? 0,
+                    other: loser.value.displayText, number: index + 1, author: person(loser.author),
                     timeMilliseconds: loser.timestamp.wallMilliseconds)
             }
         }

@@ -37,8 +37,11 @@ public struct TreeListing {
 
     /// A listing for an account that was set up.
     public init(_ installation: Installation) throws {
-        engine = try installation.makeEngine(try installation.openStore())
+        self.init(of: try installation.makeEngine(try installation.openStore()))
     }
+
+    /// A listing of what an engine knows.
+    init(of engine: Engine) { self.engine = engine }
 
     /// All files and folders at or below a path, sorted; of both watched folders for nil.
     ///

@@ -4,8 +4,8 @@ public import ShoeboxModel
 public struct VerifyReport: Sendable {
     /// Something that is not as it must be.
     public struct Fault: Hashable, Sendable {
-        /// Stable code: `container`, `account`, `control`, `head`, `headBehind`, `segment`, `asset`, `assetAbsent`, `file`,
-        /// `root` or `database`.
+        /// Stable code: `container`, `account`, `control`, `head`, `headBehind`, `segment`, `asset`, `assetAbsent`, `version`,
+        /// `versionAbsent`, `letter`, `file`, `root`, `zone` or `database`.
         public var code: String
         /// The file: below the container's folder, or `library/…`, `shared/…`.
         public var path: String

@@ -1,46 +1,6 @@
 internal import CFileSystem
+internal import Dispatch
 internal import Glibc
-
-/// One thing that was measured or tried on a directory of some mount.
-public struct ProbeResult: Hashable, Sendable, Codable {
-    /// How it bears on a container there.
-    public enum Verdict: String, Hashable, Sendable, Codable {
-        /// As it should be.
-        case good
-        /// It works, but later or slower than people expect.
-        case slow
-        /// A container does not work here, or not for everybody.
-        case bad
-        /// Nothing to judge.
-        case note
-    }
-
-    /// Which: a stable name, such as `openFreshness`.
-    public var name: String
-    /// What was found, for a person.
-    public var text: String
-    /// The measured value, with the unit in `unit`; nil if nothing was measured.
-    public var value: Double?
-    /// `milliseconds`, `megabytesPerSecond`, …; empty without a value.
-    public var unit: String
-    /// How it bears on a container there.
-    public var verdict: Verdict
-    /// What to change, or what to expect; empty for nothing.
-    public var advice: String
-
-    /// A result from its parts.
-    public init(
-        _ name: String, _ text: String, value: Double? = nil, unit: String = "", _ verdict: Verdict,
-        advice: String = ""
-    ) {
-        self.name = name
-        self.text = text
-        self.value = value
-        self.unit = unit
-        self.verdict = verdict
-        self.advice = advice
-    }
-}
 
 /// Tries out a directory that a container lies in, or shall lie in: what is fresh how soon, what names and modes it keeps,
 /// how fast it is. Works in a directory of its own there, which it removes.
@@ -55,6 +15,9 @@ public struct MountProbe {
     public var patienceMilliseconds: UInt64 = 10_000
     /// How much is written and read to measure the speed.
     public var bytes = 32 << 20
+    /// Finds out what events come of a file that is made in the probe's own directory, and says it; nil for not trying.
+    /// Takes the directory as the writer and as the reader sees it, and what makes a file of a name there.
+    public var events: ((_ writer: String, _ reader: String, _ make: (String) -> Bool) -> [ProbeResult])?
     /// The name of the probe's own directory.
     let folder = ".tmp-doctor-" + String(UInt64.random(in: .min ... .max), radix: 16)
 
@@ -99,8 +62,9 @@ public struct MountProbe {
         defer { remove() }
         let steps: [(String, () -> [ProbeResult])] = [
             ("modes", modes), ("write", writes), ("openFreshness", newName), ("listingFreshness", listing),
-            ("appendFreshness", appending), ("statFreshness", statFreshness), ("renameOver", renameOver),
-            ("names", names), ("times", times), ("throughput", throughput), ("space", space), ("memory", memory),
+            ("appendFreshness", appending), ("statFreshness", statFreshness), ("events", eventsOfAFile),
+            ("renameOver", renameOver), ("names", names), ("times", times), ("throughput", throughput),
+            ("space", space), ("memory", memory),
         ]
         for (name, step) in steps {
             begin(name)
@@ -233,6 +197,10 @@ public struct MountProbe {
         result.verdict = .note
         result.advice = ""
         return [result]
+    }
+
+    private func eventsOfAFile() -> [ProbeResult] {
+        events?(workPath, reader + "/" + folder) { write(here($0), [1], syncs: true) } ?? []
     }
 
     private func renameOver() -> [ProbeResult] {
@@ -382,7 +350,8 @@ public struct MountProbe {
     ) -> ProbeResult {
         guard let waited else {
             return ProbeResult(
-                name, "\(what) only after more than \(Self.text(Double(patienceMilliseconds)))", .slow,
+                name, "\(what) only after more than \(Self.text(Double(patienceMilliseconds)))",
+                value: Double(patienceMilliseconds), unit: "milliseconds", isMore: true, .slow,
                 advice: advice.isEmpty ? "Others see news that much later." : advice)
         }
         let isSlow = waited >= slowFrom
@@ -463,7 +432,8 @@ public struct MountProbe {
     }
 
     private static func message(_ code: Int32) -> String { String(cString: strerror(code)) }
-    private static func text(_ milliseconds: Double) -> String {
+    /// A length of time as people read it.
+    public static func text(_ milliseconds: Double) -> String {
         milliseconds < 10
             ? "\(Double(Int(milliseconds * 10)) / 10) ms"
             : milliseconds < 2_000 ? "\(Int(milliseconds)) ms" : "\(Double(Int(milliseconds / 100)) / 10) s"
