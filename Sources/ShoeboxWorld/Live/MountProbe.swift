@@ -1,5 +1,6 @@
 internal import CFileSystem
-internal import Dispatch
+// `struct stat` is known by this module, too, if a file compiled beside this one imports it.
+internal import CDispatch
 internal import Glibc
 
 /// Tries out a directory that a container lies in, or shall lie in: what is fresh how soon, what names and modes it keeps,
