@@ -200,7 +200,14 @@ extension Engine {
         if isCrossed { try noteReturn(to: zone) }
         do {
             try withdraw(zone, state: isCrossed ? .left : .ended, keepCopy: keeps, isFollowing: isCrossed)
-        } catch is RequestError { return }
+        } catch is RequestError { return } catch let error as FileError {
+            // Nothing else waits for it, and the container is not what fails.
+            try report(
+                error.code == .full ? "diskFull" : "notApplied", path: "Kept from \(zone.control.title)", zone: id,
+                "What is to be kept of '\(zone.control.title)' cannot be copied into your library: \(error)",
+                "It stays in the \(zone.row.root == .shared ? "shared folder" : "library") until then, and is tried again by itself. Check the disk and the permissions, or free some space."
+            )
+        }
     }
 
     /// Whether another device of this account has said that the account leaves.

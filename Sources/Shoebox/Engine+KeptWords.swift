@@ -10,9 +10,8 @@ import ShoeboxWorld
 extension Engine {
     /// Writes what is known of a photo beside the copy that `keepCopyInLibrary` made of it.
     func keepDetails(_ details: PhotoDetails, of row: BaseRow) throws {
-        let copy = try store.read { db in try db.metaText(copyKey(row.id)) }
-        guard !details.isEmpty, let path = copy.flatMap({ RelativePath($0) }), let name = path.last,
-            try !hasSidecar(path)
+        guard !details.isEmpty, let path = try store.read({ db in try placeOfLastCopy(of: row.id, db) }),
+            let name = path.last, try !hasSidecar(path)
         else { return }
         let free = try SidecarName.candidates(for: name).first {
             try world.library.entry(at: path.parent.appending($0)) == nil
@@ -30,14 +29,18 @@ extension Engine {
         guard !details.isEmpty else { return true }
         let files = try saidBeside(path)
         guard let files else { return false }
-        if let fields = files.first {
-            return fields.caption ?? "" == details.caption && Set(fields.tags ?? []) == Set(details.tags)
-                && fields.rating ?? 0 == details.rating && fields.custom == details.sidecar.custom
-        }
+        if let fields = files.first { return Self.isSame(fields, details.sidecar) }
         let known = try store.read { db in
             try db.base(at: path, root: .library, top: top(.library)).map { try self.details(of: $0, db) }
         }
-        return known.map { $0.isEmpty || $0.sidecar == details.sidecar } ?? true
+        return known.map { $0.isEmpty || Self.isSame($0.sidecar, details.sidecar) } ?? true
+    }
+
+    /// Whether two say the same; tags have one spelling in a library, whoever wrote them.
+    private static func isSame(_ left: SidecarFields, _ right: SidecarFields) -> Bool {
+        func tags(_ fields: SidecarFields) -> Set<String> { Set((fields.tags ?? []).map(normalizedTagName)) }
+        return left.caption ?? "" == right.caption ?? "" && tags(left) == tags(right)
+            && left.rating ?? 0 == right.rating ?? 0 && left.custom == right.custom
     }
 
     private func hasSidecar(_ path: RelativePath) throws -> Bool { try saidBeside(path)?.isEmpty != true }

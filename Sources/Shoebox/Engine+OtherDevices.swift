@@ -42,6 +42,9 @@ extension Engine {
             // Where a folder is away, it is done when that is back.
             do { try withdraw(zone, state: .left, keepCopy: false, isFollowing: true) } catch is RequestError {
                 continue
+            } catch let error as FileError {
+                log("'\(zone.control.title)' is not left yet: \(error)")
+                continue
             }
             log("left '\(zone.control.title)', as another device of the account did")
         }

@@ -28,8 +28,17 @@ private let unsettledKey = "copiesUnsettled"
 extension Engine {
     private func owedKey(_ id: RecordID) -> String { "\(owedPrefix)\(id.zone).\(id.name)" }
     /// Where the last copy of a record was put, and the hash of its bytes.
-    func copyKey(_ id: RecordID) -> String { "copy:\(id)" }
+    private func copyKey(_ id: RecordID) -> String { "copy:\(id)" }
     private func copyHashKey(_ id: RecordID) -> String { "copyHash:\(id)" }
+
+    /// Where the last copy of a record was put.
+    func placeOfLastCopy(of id: RecordID, _ db: Database) throws -> RelativePath? {
+        guard let text = try db.metaText(copyKey(id)) else { return nil }
+        guard text.hasPrefix("/") else { return RelativePath(text) }
+        var reference = PathReference(root: .library, path: RelativePath())
+        reference.pathHex = String(text.dropFirst())
+        return reference.path
+    }
 
     /// Notes that a copy of what the folder shows of a record is owed to its user.
     func owePrivateCopy(of id: RecordID, _ reason: PrivateCopyReason, _ db: Database) throws {
@@ -103,7 +112,7 @@ extension Engine {
     }
 
     private func reportPrivateCopy(_ row: BaseRow, title: String, _ reason: PrivateCopyReason) throws {
-        let copy = try store.read { db in try db.metaText(copyKey(row.id)) }.flatMap { RelativePath($0) }
+        let copy = try store.read { db in try placeOfLastCopy(of: row.id, db) }
         let folder = copy?.parent.last.map { "\($0)" } ?? "Private copies of \(title)"
         let what =
             switch reason {
@@ -189,19 +198,20 @@ extension Engine {
         of row: BaseRow, _ hash: Digest32, in directory: RelativePath, saying details: PhotoDetails
     ) throws -> (target: RelativePath, replaced: FileStamp?)? {
         let former = try store.read { db in
-            (path: try db.metaText(copyKey(row.id)), hash: try db.metaText(copyHashKey(row.id)))
+            (path: try placeOfLastCopy(of: row.id, db), hash: try db.metaText(copyHashKey(row.id)))
         }
-        let last = former.path.flatMap { RelativePath($0) }
+        let last = former.path
         var number = 0
         while true {
             let mark = row.id.name.description.prefix(8)
-            var name =
+            let suffix =
                 switch number {
-                case 0: row.name
-                case 1: row.name.inserting(" (\(mark))")
-                default: row.name.inserting(" (\(mark) \(number))")
+                case 0: ""
+                case 1: " (\(mark))"
+                default: " (\(mark) \(number))"
                 }
-            if !details.isEmpty { name = SidecarName.leavingRoom(name) }
+            let name = (details.isEmpty ? row.name : SidecarName.leavingRoom(row.name, besides: suffix)).inserting(
+                suffix)
             let target = number == 0 && last?.parent == directory ? last ?? directory : directory.appending(name)
             number += 1
             guard let entry = try world.library.entry(at: target) else { return (target, nil) }
@@ -213,7 +223,8 @@ extension Engine {
                 return nil
             }
             // One that its user went on with, or put there, is no copy of this record's any more. A power cut empties one.
-            if stamp.size == 0 || (target == last && former.hash == present.description) { return (target, stamp) }
+            guard stamp.size == 0 || (target == last && former.hash == present.description) else { continue }
+            if try says(details, of: target) { return (target, stamp) }
         }
     }
 
@@ -251,7 +262,8 @@ extension Engine {
     }
 
     private func noteCopy(of id: RecordID, _ hash: Digest32, at path: RelativePath) throws {
-        let text = path.description
+        // In hexadecimal, as a name may be no text.
+        let text = "/" + PathReference(root: .library, path: path).pathHex
         try store.write { db in
             try db.setMetaText(copyKey(id), text)
             try db.setMetaText(copyHashKey(id), hash.description)

@@ -120,7 +120,8 @@ extension Engine {
                     try db.base(at: path, root: reference.root, top: top(reference.root)).flatMap { try db.base($0) }
                 }), row.kind == .file
             else { return true }
-            return entry.stamp.isUnchanged(from: row.stamp)
+            // One that was cut to nothing waits for just this.
+            return entry.stamp.isUnchanged(from: row.stamp) || (entry.stamp.size == 0 && row.stamp.size > 0)
         }
         guard try checkRoot(reference.root), try !isTaken() else { return }
         _ = try scan(reference.root, author: "scan")
@@ -136,7 +137,8 @@ extension Engine {
     /// - Parameter version: the number in the list of versions, from 1, or the beginning of a content's hash; nil for the
     ///   one that the record has.
     func restoreVersion(_ reference: PathReference, version: String?) throws -> Reply {
-        try takeIn(reference)
+        // Without a version, what is known of it is meant, and not what the file holds.
+        if version != nil { try takeIn(reference) }
         var id = try recordEver(at: reference)
         let home = try homeOfMoved(id, reference)
         if let home { id = home }
@@ -184,6 +186,8 @@ extension Engine {
                 "It was replaced before it was published. Another device may have it in its trash.")
         }
         if isGone { return try putBackAnew(id, state, version: found, shown) }
+        // What was cut to nothing has it no more.
+        if state.isLive, state.content?.contentHash == found.asset.contentHash { return try restoreContent(reference) }
         var fields: [FieldKey: Value] = [.content: .asset(found.asset)]
         if let modified = found.modified { fields[.modified] = .integer(modified) }
         let count = try store.write { db in

@@ -28,11 +28,11 @@ import Testing
     /// What the engine knows of the photos in the folder of what was kept.
     private func kept(_ bob: Replica) throws -> [PhotoDetails] {
         try bob.store.read { db in
-            try bob.tree(.library).keys.sorted().filter { $0.hasPrefix(Self.folder + "/") }.map { text in
-                let path = try #require(RelativePath(text))
-                let id = try #require(try db.base(at: path, root: .library, top: bob.engine.top(.library)), "\(text)")
-                return try bob.engine.details(of: id, db)
-            }
+            let top = bob.engine.top(.library)
+            let path = try #require(RelativePath(Self.folder))
+            let folder = try #require(try db.base(at: path, root: .library, top: top))
+            return try db.baseChildren(of: folder, root: .library).filter { $0.kind == .file }
+                .sorted { $0.name < $1.name }.map { try bob.engine.details(of: $0.id, db) }
         }
     }
 
@@ -78,5 +78,66 @@ import Testing
             try #require(try party.village.settle())
         }
         #expect(try kept(party.bob).map(\.caption) == ["same"], "\(party.bob.tree(.library))")
+    }
+
+    @Test func `also if the photo has other bytes by then, in the place of the former copy`() throws {
+        let party = try Party(bob: "readWrite")
+        try sayAndLeave(party, "alice/Summer/a.jpg", caption: "first", tags: ["Lake"])
+        try #require(party.bob.request(.accept(link: party.link)).code == 0)
+        try party.alice.machine.library.write("Summer/a.jpg", "another")
+        try #require(try party.village.settle())
+        try sayAndLeave(party, "alice/Summer/a.jpg", caption: "second", tags: ["Sea"])
+        #expect(Set(try kept(party.bob).map(\.caption)) == ["first", "second"], "\(party.bob.tree(.library))")
+    }
+
+    @Test(arguments: [227, 235, 243, 251])
+    func `and a third time, of a photo with a long name`(length: Int) throws {
+        let party = try Party(bob: "readWrite")
+        let name = String(repeating: "n", count: length) + ".jpg"
+        try party.alice.machine.library.write("Summer/" + name, "nnn")
+        try #require(try party.village.settle())
+        let captions = ["first", "second", "third", "fourth"]
+        for caption in captions {
+            try sayAndLeave(party, "alice/Summer/" + name, caption: caption, tags: [])
+            try #require(party.bob.request(.accept(link: party.link)).code == 0)
+            try #require(try party.village.settle())
+        }
+        #expect(Set(try kept(party.bob).map(\.caption)) == Set(captions), "\(party.bob.tree(.library))")
+    }
+
+    @Test func `also of a photo whose name is shown otherwise than it is`() throws {
+        let party = try Party(bob: "readWrite")
+        try party.alice.machine.library.write("Summer/one\u{1}line.jpg", "odd")
+        try #require(try party.village.settle())
+        try sayAndLeave(party, "alice/Summer/one\u{1}line.jpg", caption: "of bob", tags: [])
+        #expect(try kept(party.bob).map(\.caption) == ["of bob"], "\(party.bob.tree(.library))")
+    }
+
+    @Test func `what can't be copied when a share ends keeps nothing else from going on, and is copied once`() throws {
+        let party = try Party(bob: "readWrite")
+        let bob = party.bob
+        try bob.machine.library.write("mine.jpg", "mine")
+        try #require(try party.village.settle())
+        // The library's spelling of a tag is the one that it has.
+        try #require(bob.request(.tag(path: bob.path("mine.jpg"), titles: ["Lake"], isMember: true)).code == 0)
+        bob.machine.faults.setRule { $0.part == "mount" ? .fail(.offline) : nil }
+        for photo in ["alice/Summer/a.jpg", "alice/Summer/deep/b.jpg"] {
+            let path = bob.path(photo, .shared)
+            try #require(bob.request(.tag(path: path, titles: ["lake"], isMember: true)).code == 0)
+        }
+        try party.rounds(of: bob, 2, reachesContainer: false)
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+        try party.rounds(of: party.alice, 2)
+        bob.machine.faults.setRule { operation in
+            operation.part == "library" && operation.path.hasSuffix("b.jpg") ? .fail(.denied) : nil
+        }
+        try party.rounds(of: bob, 6)
+        #expect(bob.problems.contains { $0.code == "notApplied" }, "\(bob.problems)")
+        #expect(!bob.problems.contains { $0.message.contains("cannot be reached") }, "\(bob.problems)")
+        bob.machine.faults.setRule(nil)
+        try #require(try party.village.settle())
+        let kept = bob.tree(.library).filter { $0.key.hasPrefix(Self.folder) }
+        #expect(kept.values.sorted() == ["aaa", "bbb"], "\(kept)")
+        #expect(bob.tree(.shared).isEmpty && bob.problems.allSatisfy { $0.code == "ended" }, "\(bob.problems)")
     }
 }

@@ -227,13 +227,18 @@ import Testing
         #expect(bob.tree(.shared).values.sorted() == ["aaa", "bbb", "other"])
     }
 
-    @Test func `a photo cut to nothing is not passed on, and comes back when asked for`() throws {
+    @Test(arguments: ["content", "last version", "version 1"])
+    func `a photo cut to nothing is not passed on, and comes back when asked for`(asked: String) throws {
         let (village, alice, bob, _) = try sharedFolder()
         try alice.machine.library.write("Summer/a.jpg", "")
         try #require(try village.settle())
         #expect(alice.problems.contains { $0.code == "emptied" })
         #expect(bob.tree(.shared)["alice/Summer 2026/a.jpg"] == "aaa")
-        #expect(alice.request(.restoreContent(path: alice.path("Summer/a.jpg"))).code == 0)
+        let path = alice.path("Summer/a.jpg")
+        let reply = alice.request(
+            asked == "content"
+                ? .restoreContent(path: path) : .restoreVersion(path: path, version: asked.hasSuffix("1") ? "1" : nil))
+        #expect(reply.code == 0, "\(reply)")
         try #require(try village.settle())
         #expect(alice.tree(.library)["Summer/a.jpg"] == "aaa")
         #expect(alice.problems.isEmpty)

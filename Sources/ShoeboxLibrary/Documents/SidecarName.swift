@@ -12,8 +12,10 @@ public enum SidecarName {
         [photo.appending(short), photo.appending(long)].compactMap { $0 }
     }
 
-    /// A photo's name as it is, or cut so that each of its sidecar's names is one.
-    public static func leavingRoom(_ photo: FileName) -> FileName { photo.leaving(room: long.utf8.count) }
+    /// A photo's name as it is, or cut so that each of its sidecar's names is one, also with text put into the photo's name.
+    public static func leavingRoom(_ photo: FileName, besides text: String) -> FileName {
+        photo.leaving(room: long.utf8.count + text.utf8.count)
+    }
 
     /// The name under which a photo's sidecar is to be written; nil if its name leaves no room for one.
     ///
