@@ -142,7 +142,8 @@ import Testing
         expectNoEscape(party)
         switch kind {
         case .wrongKey: party.expectNamed("segmentDamaged", by: [party.alice, party.carol])
-        case .hugeSize, .locationEscapes, .locationAbsolute, .wrongHash:
+        case .hugeSize: party.expectNamed("refused", by: [party.alice, party.carol])
+        case .locationEscapes, .locationAbsolute, .wrongHash:
             party.expectNamed("contentDamaged", by: [party.alice, party.carol])
         case .pendingForever: party.expectNamed("contentMissing", by: [party.alice, party.carol])
         case .timesOfAllEnds, .timeAtTheEnd: #expect(odd.count == 1)
