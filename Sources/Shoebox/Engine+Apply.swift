@@ -138,7 +138,7 @@ extension Engine {
         for key in openProblems {
             let parts = key.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 3,
-                ["notApplied", "diskFull", "contentMissing", "contentDamaged", "sidecarNotWritten"].contains(parts[0]),
+                Self.unappliedCodes.contains(parts[0]),
                 parts[2].hasPrefix(prefix), !unsettledPaths.contains(parts[2])
             else { continue }
             // What is to be put away of a share that was left is not among the records any more.

@@ -398,9 +398,7 @@ extension Engine {
             try db.clearProblems(code: "leaveOffered", zone: id)
         }
         // Of what could not be shown nothing is shown any more.
-        for code in ["notApplied", "diskFull", "contentMissing", "contentDamaged", "sidecarNotWritten"] {
-            try clearProblem(code, zone: id)
-        }
+        for code in Self.unappliedCodes { try clearProblem(code, zone: id) }
         try reloadZones()
     }
 

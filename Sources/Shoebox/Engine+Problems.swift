@@ -38,6 +38,9 @@ extension Engine {
         }
     }
 
+    /// What is said of a file that could not be brought up to date.
+    static let unappliedCodes = ["notApplied", "diskFull", "contentMissing", "contentDamaged", "sidecarNotWritten"]
+
     /// Takes a problem back, if it was noted.
     func clearProblem(_ code: String, path: String? = nil, zone: ZoneID? = nil) throws {
         let cleared = openProblems.filter { key in

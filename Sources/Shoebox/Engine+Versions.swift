@@ -190,16 +190,12 @@ extension Engine {
         if state.isLive, state.content?.contentHash == found.asset.contentHash { return try restoreContent(reference) }
         var fields: [FieldKey: Value] = [.content: .asset(found.asset)]
         if let modified = found.modified { fields[.modified] = .integer(modified) }
-        let count = try store.write { db in
+        try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
-            if !state.isLive || state.content?.contentHash != found.asset.contentHash {
-                try writer.write(id, type: state.type, .set(fields), context: state.vector)
-            }
+            try writer.write(id, type: state.type, .set(fields), context: state.vector)
             try writer.finish()
             try db.markDirty(id)
-            return writer.count
         }
-        guard count > 0 else { return Reply(lines: ["'\(shown)' has that content already."]) }
         let time = StatusText.local(found.timeMilliseconds)
         return Reply(
             lines: [
