@@ -160,134 +160,13 @@ extension Engine {
         keptControls[id] = row.controlHash
     }
 
-    // MARK: Assets that others miss
-
-    /// What the own head in a zone asks for.
-    func wanted(in zone: ZoneID) -> [String] {
-        // Chains first: without them nothing is known of the rest.
-        let chains = wantedChains.filter { $0.zone == zone }.map { HeadContent.wantedChain(of: $0.replica) }.sorted()
-        let assets = (wantedAssets[zone] ?? [:]).values.sorted()
-        return Array((chains + assets).prefix(HeadContent.wantedMax))
-    }
-
-    /// Notes whether a segment of a chain is wanted that should be in the container: the own head says so next, and who
-    /// wrote it, and still has it, publishes it again.
-    func want(_ chain: ChainKey, _ isWanted: Bool) throws {
-        guard chain.replica != replica, isWanted != wantedChains.contains(chain) else { return }
-        if isWanted { wantedChains.insert(chain) } else { wantedChains.remove(chain) }
-        try markHeadDirty(chain.zone)
-    }
-
-    /// Notes that a content is wanted in a zone, or with nil that it is not any more; the own head says so next.
-    func want(_ location: String?, _ hash: Digest32, in zone: ZoneID) throws {
-        guard wantedAssets[zone]?[hash] != location else { return }
-        wantedAssets[zone, default: [:]][hash] = location
-        try markHeadDirty(zone)
-    }
-
-    /// Notes that an asset could not be read: at once if it is damaged, after a minute if it is not seen, since listings
-    /// and look-ups may be old.
-    func noteUnread(_ asset: AssetReference, _ error: CloudError, in zone: ZoneID) throws {
-        guard let location = asset.location, AssetStore.locationIsValid(location) else { return }
-        if error.code == .notYet {
-            let now = world.uptimeMilliseconds()
-            let since = absentAssets[location] ?? now
-            absentAssets[location] = since
-            guard now - since >= 60_000 else { return }
-        } else if error.code != .damaged {
-            return
-        }
-        try want(location, asset.contentHash, in: zone)
-    }
-
-    /// Uploads what others ask for in their heads and this replica has: each at most once an hour.
-    func answerWanted(_ id: ZoneID, heads: [ReplicaID: HeadRecord]) throws {
-        guard let zone = zones[id], [.active, .leaveOffered].contains(zone.row.state) else { return }
-        let now = world.uptimeMilliseconds()
-        for head in heads.values.sorted(by: { $0.replica < $1.replica })
-        where head.replica != replica && !head.content.wanted.isEmpty && answeredHeads[head.replica] != head.serial {
-            guard zone.control.knows(head.account) else { continue }
-            for location in head.content.wanted
-            where answeredAssets["\(id)/\(location)"].map({ now >= $0 + 3_600_000 }) ?? true {
-                if location == HeadContent.wantedChain(of: replica) {
-                    try offerAgain(zone, checksBytes: true)
-                } else {
-                    try mend(location, in: zone)
-                }
-                answeredAssets["\(id)/\(location)"] = now
-            }
-            answeredHeads[head.replica] = head.serial
-        }
-    }
-
-    /// Uploads an asset of a zone again if it is absent or damaged and this replica has its bytes; whether it did.
-    ///
-    /// One that is absent gets its old name and key. A damaged one is left where it is, since no name is used twice: the
-    /// bytes get a new name, and who may write says so in the records.
-    @discardableResult
-    func mend(_ location: String, in zone: ZoneInfo) throws -> Bool {
-        let references = try store.read { db in try db.references(toAsset: location, in: zone.id) }
-        guard let asset = references.first?.asset else { return false }
-        let isAbsent: Bool
-        do {
-            try verifyAsset(asset)
-            return false
-        } catch {
-            let code = try Self.cloudError(error).code
-            guard code == .notYet || code == .damaged else { throw error }
-            isAbsent = code == .notYet
-        }
-        if isAbsent {
-            // Also what shows nowhere any more can be asked for.
-            guard let source = try heldSource(of: asset, of: Set(references.map(\.record))) else { return false }
-            guard try publish(asset, from: source) else { return false }
-            try world.mount.synchronize()
-            return true
-        }
-        guard let source = try localSources(of: asset.contentHash).first, zone.mayWrite(account) else { return false }
-        let known = try store.read { db in try db.asset(asset.contentHash) }
-        var uploaded: [Digest32: AssetReference] = [:]
-        if known?.location == location { damagedAssets.insert(asset.contentHash) }
-        guard let fresh = try upload(asset, uploaded: &uploaded), fresh.location != location else { return false }
-        try store.write { db in
-            try db.setAsset(fresh)
-            var writer = try HistoryWriter(db, engine: self, author: "repair")
-            for record in Set(references.map(\.record)).sorted() {
-                try relocate(RecordID(zone: zone.id, name: record), from: location, to: fresh, db, &writer)
-            }
-            try writer.finish()
-        }
-        log("uploaded '\(source.name)' again under another name")
-        return true
-    }
-
-    /// Not with the type of its error: a compiler of today fails on it.
-    func verifyAsset(_ asset: AssetReference) throws { try AssetStore(mount: world.mount).verify(asset) }
-
-    /// Says where a record's content is now. No edit: it takes the place of the values that named the damaged file and of
-    /// nothing else, and revives nothing.
-    private func relocate(
-        _ id: RecordID, from location: String, to asset: AssetReference, _ db: Database, _ writer: inout HistoryWriter
-    ) throws {
-        guard let state = try db.state(of: id), state.isLive else { return }
-        let values = (state.fields[.content]?.values ?? []).filter { $0.value.asset?.location == location }
-        guard let newest = values.first else { return }
-        var context = VersionVector()
-        for value in values { context.insert(value.dot) }
-        let stamp = newest.timestamp
-        try writer.write(
-            id, type: state.type, .set([.content: .asset(asset)]), context: context, isDerived: true,
-            timestamp: HybridTimestamp(
-                wallMilliseconds: stamp.wallMilliseconds, counter: stamp.counter == .max ? .max : stamp.counter + 1,
-                replica: stamp.replica))
-    }
-
     // MARK: Requests
 
     /// Mends what a verification found; says how much was done, and with `reported` what could not be.
     func repair(zones wanted: [String], assets: [DamagedAsset], files references: [PathReference]) throws -> Reply {
         var lines: [String] = []
         var mended = 0
+        let trash = TrashContents(self)
         if !wanted.isEmpty || !assets.isEmpty { _ = try openContainer() }
         for zone in zones.values.sorted(by: ZoneInfo.comesBefore) where wanted.contains(zone.id.description) {
             try offerAgain(zone, checksBytes: true)
@@ -297,7 +176,7 @@ extension Engine {
         for item in assets {
             guard let zone = zones.values.first(where: { $0.id.description == item.zone }) else { continue }
             do {
-                if try mend(item.location, in: zone) { mended += 1 }
+                if try mend(item.location, in: zone, trash: trash) == .mended { mended += 1 }
             } catch {
                 let found = try Self.cloudError(error)
                 guard found.concernsOneZone else { throw error }

@@ -60,11 +60,7 @@ extension Engine {
 
     /// A file in the trash that was asked back and has these bytes, opened.
     func trashSource(of hash: Digest32) -> LocalSource? {
-        guard let place = trashSources[hash], let name = place.path.last else { return nil }
-        do {
-            return LocalSource(
-                file: try files(place.root).open(place.path), name: name, shown: display(place.path, place.root))
-        } catch { return nil }
+        do { return try trashSources[hash].flatMap(trashSource) } catch { return nil }
     }
 
     // MARK: Bringing back

@@ -59,9 +59,13 @@ struct Verifier {
     var report = VerifyReport()
     /// Contents of which the container has a sound file, wherever.
     var soundContents: Set<Digest32> = []
+    let trash: TrashContents
     private var checkedAccounts: Set<AccountID> = []
 
-    init(engine: Engine) { self.engine = engine }
+    init(engine: Engine) {
+        self.engine = engine
+        trash = TrashContents(engine)
+    }
 
     mutating func note(
         _ code: String, _ path: String, zone: ZoneID? = nil, _ message: String, _ remedy: String,

@@ -96,7 +96,7 @@ extension Verifier {
                 else { continue }
                 let isAbsent = error.code == .notYet
                 // A damaged file is left where it is, since no name is used twice, and no record of today refers to it.
-                let isMendable = try isAbsent && engine.heldSource(of: version.asset, of: [name]) != nil
+                let isMendable = try isAbsent && engine.heldSource(of: version.asset, of: [name], trash) != nil
                 if !isMendable { lost += 1 }
                 guard isMendable || lost <= Self.lostVersionsMax else { continue }
                 let shown = state?.fileName?.description ?? "?"
@@ -113,24 +113,5 @@ extension Verifier {
                     mendable: isMendable, location: location)
             }
         }
-    }
-}
-
-extension Engine {
-    /// A file that holds a content: in a watched folder, else in the trash, as one of some records had it.
-    func heldSource(of asset: AssetReference, of records: Set<RecordName>) throws -> LocalSource? {
-        if let source = try localSources(of: asset.contentHash).first { return source }
-        for root in RootKind.allCases {
-            // A folder that is away has no trash now.
-            guard let items = try? makeApplier(root).trashItems() else { continue }
-            for item in items where item.size == asset.size {
-                guard let record = item.record?.name, records.contains(record), let name = item.path.last,
-                    let (hash, _) = try? ContentHasher.hash(item.path, files(root)), hash == asset.contentHash,
-                    let file = try? files(root).open(item.path)
-                else { continue }
-                return LocalSource(file: file, name: name, shown: display(item.path, root))
-            }
-        }
-        return nil
     }
 }

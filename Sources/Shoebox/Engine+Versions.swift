@@ -95,17 +95,9 @@ extension Engine {
     func findBytes(_ asset: AssetReference, of id: RecordID) throws -> Bool {
         if asset.location != nil { return true }
         if try !localSources(of: asset.contentHash).isEmpty { return true }
-        for root in RootKind.allCases {
-            guard try checkRoot(root) else { continue }
-            for item in try makeApplier(root).trashItems() where item.record == id && item.size == asset.size {
-                guard let (hash, _) = try? ContentHasher.hash(item.path, files(root)), hash == asset.contentHash else {
-                    continue
-                }
-                trashSources[hash] = .init(root: root, path: item.path)
-                return true
-            }
-        }
-        return false
+        guard let place = try TrashContents(self).place(of: asset, where: { $0 == id }) else { return false }
+        trashSources[asset.contentHash] = place
+        return true
     }
 
     /// Takes what a file holds now into the history, before it gets another content: else that would go to the trash as

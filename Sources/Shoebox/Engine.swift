@@ -124,6 +124,8 @@ public final class Engine {
     /// When an asset that others asked for was last looked at (uptime), and the heads that were answered, by serial.
     var answeredAssets: [String: UInt64] = [:]
     var answeredHeads: [ReplicaID: UInt64] = [:]
+    /// Assets that others asked for while no file here had their content.
+    var lackedAssets: [String: Digest32] = [:]
     /// The control of each zone whose file is kept, in case that the mount loses it.
     var keptControls: [ZoneID: Digest32] = [:]
     /// Chains of which two valid segments of one number were read.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import ShoeboxWorld
 
 /// The command line. What it prints and its exit codes are a contract, see `Documentation/CommandLine.md`.
@@ -31,6 +32,23 @@ struct ShoeboxTool: ParsableCommand {
         // Before anything else: such a process is to hold nothing.
         if MountHelper.isThisProcess { MountHelper.serve() }
         ProcessMemory.keepFreed()
-        main(nil)
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            if let hint = hint(for: message(for: error)) {
+                Output.write(Array("hint: \(hint)\n".utf8), to: STDERR_FILENO)
+            }
+            exit(withError: error)
+        }
+    }
+
+    /// What to do now where the parser's message doesn't say it: a caption, a tag or a name may begin as options do.
+    private static func hint(for message: String) -> String? {
+        guard message.hasPrefix("Unknown option '") || message.hasPrefix("Missing expected argument"),
+            CommandLine.arguments.dropFirst().contains(where: { $0.hasPrefix("-") })
+        else { return nil }
+        return
+            "What begins with '-' and is no option comes after '--', as in: shoebox caption IMG_1.jpg -- '-20 degrees'"
     }
 }

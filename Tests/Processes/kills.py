@@ -206,12 +206,7 @@ class Village:
                 process.communicate()
                 self.count_kill()
             else:
-                try:
-                    process.communicate(timeout=60)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.communicate()
-                    raise Failure(f"'shoebox {field}' did not end in 60 s") from None
+                self.wait(process, field)
             is_certain = process.returncode == 0
             words.say(field, text, is_certain)
             self.said += is_certain
@@ -241,6 +236,15 @@ class Village:
     def pause(self):
         """A moment that ends anywhere in what goes on: often early, now and then late."""
         time.sleep(self.random.choice([0.02, 0.1, 0.4, 1.0]) * self.random.random())
+
+    def wait(self, process, what):
+        """Until a command that nobody kills has ended."""
+        try:
+            process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise Failure(f"'shoebox {what}' did not end in 60 s") from None
 
     def count_kill(self):
         self.kills += 1
@@ -286,12 +290,7 @@ class Village:
                 process.communicate()
                 self.count_kill()
             else:
-                try:
-                    process.communicate(timeout=60)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.communicate()
-                    raise Failure(f"'shoebox {' '.join(arguments)}' did not end in 60 s") from None
+                self.wait(process, " ".join(arguments))
                 if with_daemon:
                     person.stop_daemon(may_be_busy=True)
             if is_done():

@@ -107,6 +107,18 @@ struct CommandTests {
         #expect(object?["error"]?.object?["code"]?.integer == Int64(refusal.code), "\(scripted.errors)")
     }
 
+    @Test func `a caption that begins as options do is told of its place, and is set there`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.drop("xxx", at: alice.library + "/x.jpg")
+        #expect(try alice.run(["sync"]).code == 0)
+        let refused = try alice.run(["caption", "library/x.jpg", "-20 degrees"])
+        #expect(refused.code == 64)
+        #expect(refused.errors.contains("comes after '--'"), "\(refused.errors)")
+        #expect(try alice.run(["caption", "library/x.jpg", "--", "-20 degrees"]).code == 0)
+        #expect(try alice.run(["show", "library/x.jpg"]).output.contains("-20 degrees"))
+    }
+
     @Test func `status says nothing is known before the first look, and in sync after it`() throws {
         let place = try CommandPlace()
         let alice = try place.person("alice")

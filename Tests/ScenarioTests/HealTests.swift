@@ -48,6 +48,30 @@ import Testing
         try party.expectGoesOn()
     }
 
+    @Test(arguments: ["scribbled", "cut"])
+    func `who has a damaged asset's bytes only after it was asked for them uploads it then`(damage: String) throws {
+        let party = try Party(bob: "readWrite", others: ["dave"])
+        let dave = party.village.replicas[3]
+        let storage = party.village.world.storage
+        for path in try party.village.mountFiles("assets/") {
+            storage.rawWrite(path, damage == "cut" ? [] : Array("scribble".utf8))
+        }
+        #expect(party.alice.request(.invite(share: "Summer", accounts: ["dave"], permission: "readOnly")).code == 0)
+        #expect(dave.request(.accept(link: party.link)).code == 0)
+        // Bob's folder is away while he is asked.
+        var two = party.village
+        two.replicas = [party.bob, dave]
+        party.bob.machine.shared.unmount()
+        try waitForHelp(two)
+        #expect(dave.tree(.shared).isEmpty)
+        party.bob.machine.shared.mount()
+        try waitForHelp(two)
+        #expect(
+            dave.tree(.shared) == ["alice/Summer/a.jpg": "aaa", "alice/Summer/deep/b.jpg": "bbb"],
+            "\(dave.problems) \(party.bob.logLines.suffix(5))")
+        try party.expectGoesOn()
+    }
+
     @Test func `mending an asset revives nothing and decides no conflict`() throws {
         let party = try Party(bob: "readWrite", others: ["dave"])
         let dave = party.village.replicas[3]
