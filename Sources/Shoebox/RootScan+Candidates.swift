@@ -327,10 +327,13 @@ extension RootScan {
     /// What went along with its folder is not gone, though another directory under the folder's old name has it not.
     private mutating func dropCarried() {
         gone = gone.filter { _, item in
-            guard let path = movedTo[item.row.parent]?.appending(item.row.name),
-                let entry = try? files.entry(at: path)
-            else { return true }
-            return !entry.stamp.isSameFile(as: item.row.stamp)
+            guard let path = movedTo[item.row.parent]?.appending(item.row.name) else { return true }
+            do throws(FileError) {
+                return try files.entry(at: path)?.stamp.isSameFile(as: item.row.stamp) != true
+            } catch {
+                // What can't be looked at may be there: the look at that folder tells.
+                return error.isAbsence
+            }
         }
     }
 

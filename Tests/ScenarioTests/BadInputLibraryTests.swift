@@ -42,6 +42,30 @@ import Testing
         party.expectShown(["a.jpg": "changed", "deep/b.jpg": "bbb"])
     }
 
+    @Test(arguments: ["a.jpg", "deep/b.jpg"])
+    func `what went along with its folder and cannot be looked at there for a while is not deleted`(
+        photo: String
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let alice = party.alice
+        let tag = party.bob.request(
+            .tag(path: party.bob.path("alice/Summer/\(photo)", .shared), titles: ["Beach"], isMember: true))
+        #expect(tag.code == 0)
+        try #require(try party.village.settle())
+        let before = try #require(alice.sidecar("Summer/\(photo)", .library)?.record)
+        alice.machine.faults.setRule { operation in
+            operation.part == "library" && operation.name == "entry" && operation.path == "Kept/\(photo)"
+                ? .fail(.inputOutput) : nil
+        }
+        try alice.machine.library.move("Summer", to: "Kept")
+        try alice.machine.library.write("Summer/new.jpg", "new")
+        try party.village.pass(8)
+        alice.machine.faults.setRule(nil)
+        try #require(try party.village.settle())
+        #expect(alice.sidecar("Kept/\(photo)", .library)?.record == before, "\(alice.logLines.suffix(20))")
+        #expect(party.carol.sidecar("alice/Summer/\(photo)", .shared)?.fields.tags == ["Beach"])
+    }
+
     enum Unjudged: CaseIterable { case unreadable, denied, stillWritten, hardToHash }
 
     @Test(arguments: Unjudged.allCases)
