@@ -36,7 +36,7 @@ final class CommandPlace {
 final class CommandPerson {
     let name: String
     let place: CommandPlace
-    private var daemons: [Process] = []
+    private(set) var daemons: [Process] = []
 
     init(name: String, place: CommandPlace) {
         self.name = name
