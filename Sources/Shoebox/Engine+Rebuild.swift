@@ -80,6 +80,8 @@ extension Engine {
     /// Whether a comparison that meets an error is put off: the error may pass, and has not been there for long. One bad
     /// sector must not keep everything else away for ever.
     func mayCompareLater(_ root: RootKind, _ error: FileError) -> Bool {
+        // A full disk changes nothing, however long it is full.
+        guard error.code != .full else { return true }
         let since = comparisonFailed[root] ?? world.uptimeMilliseconds()
         return error.mayPass && world.uptimeMilliseconds() < since + settings.blindMilliseconds
     }
@@ -143,7 +145,7 @@ extension Engine {
             contentHash: node.contentHash, vector: try store.read { db in try db.state(of: node.id) }?.vector ?? [:],
             twins: node.twins)
         guard node.kind == .file else { return row }
-        guard let found = contentHash(path, root) else { return nil }
+        guard let found = try contentHash(path, root) else { return nil }
         row.stamp = found.stamp
         guard found.hash != node.contentHash else { return row }
         guard let shown = try store.read({ db in try formerlyShown(found.hash, of: node.id, db) }) else { return nil }
@@ -161,8 +163,11 @@ extension Engine {
         return nil
     }
 
-    func contentHash(_ path: RelativePath, _ root: RootKind) -> (hash: Digest32, stamp: FileStamp)? {
+    /// What a file of a folder that is compared holds; nil for one that can't be read for good, or is just being written.
+    /// - Throws: an error that may pass: what was not read would be taken for new, or for its user's edit.
+    func contentHash(_ path: RelativePath, _ root: RootKind) throws(FileError) -> (hash: Digest32, stamp: FileStamp)? {
         do { return try ContentHasher.hash(path, files(root)) } catch {
+            guard !mayCompareLater(root, error) else { throw error }
             log("not compared: \(error)")
             return nil
         }
@@ -190,15 +195,20 @@ extension Engine {
                 let path = parent.appending(name)
                 guard try !taken.contains(path) && !isKnownPlace(path, root),
                     let entry = try compared(path, root), entry.kind == .file,
-                    entry.stamp.size == file.size, let found = contentHash(path, root), found.hash == hash
+                    entry.stamp.size == file.size, let found = try contentHash(path, root), found.hash == hash
                 else { continue }
                 // First, as nobody looks for it once the photo is gone.
                 try putAwaySidecar(of: file.id, at: path, root, applier)
-                if case .done = applier.trash(path, expecting: found.stamp, record: file.id) {
+                switch applier.trash(path, expecting: found.stamp, record: file.id) {
+                case .done:
                     var folder = path.parent
                     while !folder.isRoot, folder != start, !taken.contains(folder), emptied.insert(folder).inserted {
                         folder = folder.parent
                     }
+                case .stale(let reason): log("left as it is: \(reason)")
+                case .failed(let error):
+                    guard !mayCompareLater(root, error) else { throw error }
+                    log("left as it is: \(error)")
                 }
             }
         }

@@ -82,6 +82,7 @@ private struct MovedSearch {
     mutating func findStrays(in directory: RelativePath) throws {
         let entries: [DirectoryEntry]
         do { entries = try files.list(directory) } catch {
+            guard !engine.mayCompareLater(root, error) else { throw error }
             engine.log("not searched: \(error)")
             return
         }
@@ -91,18 +92,12 @@ private struct MovedSearch {
             if entry.kind == .directory {
                 if !taken.contains(path) { directories[path] = entry.stamp }
                 try findStrays(in: path)
-            } else if entry.kind == .file, !taken.contains(path), let (hash, stamp) = hash(path),
+            } else if entry.kind == .file, !taken.contains(path),
+                let (hash, stamp) = try engine.contentHash(path, root),
                 missing[hash] != nil || missingFormer[hash] != nil
             {
                 strays[hash, default: []].append((path, stamp))
             }
-        }
-    }
-
-    private func hash(_ path: RelativePath) -> (Digest32, FileStamp)? {
-        do { return try ContentHasher.hash(path, files) } catch {
-            engine.log("not compared: \(error)")
-            return nil
         }
     }
 

@@ -142,7 +142,12 @@ extension Engine {
                 } else if intent.boot != world.bootID {
                     // Torn by a power cut: what was meant comes again, from the container or a file that has it.
                     log("'\(display(intent.path, root))' was torn by a power cut and is written again")
-                    _ = makeApplier(root).trash(intent.path, expecting: entry.stamp, record: intent.id)
+                    guard putAwayTorn(intent.path, entry.stamp, of: intent.id, root) else {
+                        // Else it would be taken for what its user wrote.
+                        passedOver.insert(WatchedPath(root: root, path: intent.path))
+                        left.insert(intent.rowID)
+                        continue
+                    }
                     try store.write { db in try forgetShown(intent, db) }
                 }
             } else if intent.boot != world.bootID {
@@ -179,6 +184,16 @@ extension Engine {
     private func passOver(_ error: FileError, at path: RelativePath, _ root: RootKind) {
         passedOver.insert(WatchedPath(root: root, path: path))
         log("what was begun at '\(display(path, root))' is gone on with when it can be looked at: \(error)")
+    }
+
+    /// Puts what a power cut has torn into the trash; false if that is to be tried again.
+    private func putAwayTorn(_ path: RelativePath, _ stamp: FileStamp, of id: RecordID, _ root: RootKind) -> Bool {
+        switch makeApplier(root).trash(path, expecting: stamp, record: id) {
+        case .done: return true
+        case .stale(let reason): log("'\(display(path, root))' has changed meanwhile: \(reason)")
+        case .failed(let error): log("'\(display(path, root))', torn by a power cut, stays for now: \(error)")
+        }
+        return false
     }
 
     private func forgetShown(_ intent: IntentRow, _ db: Database) throws {
@@ -242,7 +257,10 @@ extension Engine {
                     continue
                 }
                 guard bytes.count < found.written.count, found.written.starts(with: bytes) else { continue }
-                _ = makeApplier(root).trash(found.path, expecting: entry.stamp, record: row.id)
+                guard putAwayTorn(found.path, entry.stamp, of: row.id, root) else {
+                    isWhole = false
+                    continue
+                }
             } else {
                 // Where the photo is not there either, the sidecar is where that is.
                 guard let photo, photo.stamp.isSameFile(as: found.photo.stamp) else { continue }
@@ -277,7 +295,10 @@ extension Engine {
                     let bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax)
                     let states = try store.read { db in try db.sidecarStates(of: id) }
                     guard states.contains(where: { $0.count > bytes.count && $0.starts(with: bytes) }) else { continue }
-                    _ = makeApplier(root).trash(path, expecting: entry.stamp, record: id)
+                    guard putAwayTorn(path, entry.stamp, of: id, root) else {
+                        isWhole = false
+                        continue
+                    }
                     try store.write { db in try db.markDirty(id) }
                 } catch let error as FileError {
                     if error.mayPass { isWhole = false }

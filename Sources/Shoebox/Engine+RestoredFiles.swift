@@ -50,7 +50,7 @@ extension Engine {
         for row in rows {
             guard let path = try store.read({ db in try db.basePath(of: row.id, top: [top(root)]) }),
                 let entry = try compared(path, root), entry.kind == .file,
-                !entry.stamp.isUnchanged(from: row.stamp), let found = contentHash(path, root)
+                !entry.stamp.isUnchanged(from: row.stamp), let found = try contentHash(path, root)
             else { continue }
             guard let vector = try store.read({ db in try formerlyShown(found.hash, of: row.id, db) }) else {
                 unknown.append(UnknownFile(row: row, path: path, hash: found.hash, stamp: found.stamp))

@@ -96,6 +96,7 @@ private struct MovedSinceSearch {
     mutating func look(in directory: RelativePath, of folder: RecordID) throws {
         let entries: [DirectoryEntry]
         do { entries = try files.list(directory) } catch {
+            guard !engine.mayCompareLater(root, error) else { throw error }
             engine.log("not searched: \(error)")
             return
         }

@@ -90,11 +90,21 @@ extension Engine {
             let bytes: [UInt8]
             do { bytes = try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax) } catch {
                 guard error.code != .absent else { continue }
+                guard !error.mayPass else {
+                    try report(
+                        "unreadable", path: shown, "The sidecar '\(shown)' cannot be read: \(error.reason).",
+                        "It is read again by itself. Until then the last good values stay; if this stays, check the disk."
+                    )
+                    later[.init(root: root, path: directory)] =
+                        world.uptimeMilliseconds() + settings.errorPauseMilliseconds
+                    continue
+                }
                 try report(
                     "sidecarBroken", path: shown, "The sidecar '\(shown)' cannot be read: \(error.reason).",
                     "Make it readable, or delete it and it is written anew. Until then the last good values stay.")
                 continue
             }
+            try clearProblem("unreadable", path: shown)
             switch SidecarDocument.read(bytes, wasOurs: true) {
             case .document(let document):
                 try clearProblem("sidecarBroken", path: shown)

@@ -27,6 +27,8 @@ public struct EngineSettings: Sendable {
     var displacedMilliseconds: UInt64 { foreignDeletionMilliseconds + 10 * deletionMilliseconds }
     /// How long what may be in a directory that can't be looked at keeps something from being judged.
     var blindMilliseconds: UInt64 { max(foreignDeletionMilliseconds, 30_000) }
+    /// How long to wait before what failed in a watched folder is tried again.
+    var errorPauseMilliseconds: UInt64 { max(settleMilliseconds, 10 * deletionMilliseconds) }
     /// A scan that finds more of the known files gone than this, and more than `massDeletionPercent` of them, waits for
     /// confirmation.
     public var massDeletionCount: Int = 100

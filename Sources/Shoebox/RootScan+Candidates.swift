@@ -116,7 +116,7 @@ extension RootScan {
             batch.local[current] = LocalEntry(path: current, kind: .folder, stamp: entry.stamp)
             // New on this way: it is a candidate of its parent's listing. Its own listing may come in a later batch.
             batch.listed.insert(current.parent)
-            try addFolderOrigins(of: entry, to: &batch, outcome: &outcome)
+            try addFolderOrigins(of: entry, at: current, to: &batch, outcome: &outcome)
         }
         return true
     }
@@ -130,13 +130,17 @@ extension RootScan {
         // When it may be read again, its watcher says so.
         guard error.mayPass else { return }
         lookAgain(at: path, after: errorPause, outcome: &outcome)
+        // That it can be read again shows where it is listed.
+        if !folder.isRoot, folder != path, !folder.isAtOrBelow(OwnPaths.directory) {
+            lookAgain(at: folder.parent, after: errorPause, outcome: &outcome)
+        }
         let place = Engine.WatchedPath(root: root, path: path)
         engine.unseen[place] = engine.unseen[place] ?? now
     }
 
     /// How long to wait before what failed is tried again, milliseconds.
     var errorPause: UInt64 {
-        max(engine.settings.settleMilliseconds, 10 * engine.settings.deletionMilliseconds)
+        engine.settings.errorPauseMilliseconds
     }
 
     /// Sees to it that a directory is looked at again after so many milliseconds.
@@ -147,11 +151,15 @@ extension RootScan {
 
     /// Adds the folders of the base that a directory may have been before.
     private mutating func addFolderOrigins(
-        of entry: DirectoryEntry, to batch: inout ScanBatch, outcome: inout ScanOutcome
+        of entry: DirectoryEntry, at path: RelativePath, to batch: inout ScanBatch, outcome: inout ScanOutcome
     ) throws {
         let byInode = try engine.store.read { db in try db.base(inode: entry.stamp.inode, root: root) }
         for row in byInode where row.kind == .folder && row.stamp.isSameFile(as: entry.stamp) {
-            try addOrigin(row, of: entry.stamp, to: &batch, outcome: &outcome)
+            guard try addOrigin(row, of: entry.stamp, to: &batch, outcome: &outcome) != nil else { continue }
+            // It may be that one, and is no new one until that is known.
+            hold(path, in: &batch)
+            hasUnseen = true
+            lookAgain(at: path.parent, after: errorPause, outcome: &outcome)
         }
     }
 
@@ -172,7 +180,7 @@ extension RootScan {
             }
             if entry.kind != .file {
                 batch.local[path] = LocalEntry(path: path, kind: .folder, stamp: entry.stamp)
-                try addFolderOrigins(of: entry, to: &batch, outcome: &outcome)
+                try addFolderOrigins(of: entry, at: path, to: &batch, outcome: &outcome)
             } else if try isSettled(
                 entry, at: path, of: batch.known[path].flatMap { batch.base[$0] }, outcome: &outcome)
             {
@@ -325,14 +333,17 @@ extension RootScan {
     }
 
     /// What went along with its folder is not gone, though another directory under the folder's old name has it not.
-    private mutating func dropCarried() {
-        gone = gone.filter { _, item in
-            guard let path = movedTo[item.row.parent]?.appending(item.row.name) else { return true }
+    private mutating func dropCarried(outcome: inout ScanOutcome) {
+        for (id, item) in gone {
+            guard let path = movedTo[item.row.parent]?.appending(item.row.name) else { continue }
             do throws(FileError) {
-                return try files.entry(at: path)?.stamp.isSameFile(as: item.row.stamp) != true
+                if try files.entry(at: path)?.stamp.isSameFile(as: item.row.stamp) == true { gone[id] = nil }
             } catch {
-                // What can't be looked at may be there: the look at that folder tells.
-                return error.isAbsence
+                // What can't be looked at may be there: the next look at that folder tells.
+                guard !error.isAbsence else { continue }
+                gone[id] = nil
+                hasUnseen = true
+                lookAgain(at: path.parent, after: errorPause, outcome: &outcome)
             }
         }
     }
@@ -420,7 +431,7 @@ extension RootScan {
             outcome.isOffline = true
             return
         }
-        dropCarried()
+        dropCarried(outcome: &outcome)
         let departed = try departed(batch)
         func makePlan(_ batch: ScanBatch) -> LocalPlan {
             planLocal(

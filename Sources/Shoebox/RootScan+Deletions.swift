@@ -30,6 +30,7 @@ extension RootScan {
         let fresh = moved.filter { engine.missing[$0.key] == nil }.sorted { $0.key < $1.key }
         do {
             for id in try engine.forgetPutAway(fresh.map(\.value.row), root) { moved[id] = nil }
+            try engine.clearProblem("unreadable", path: engine.display(OwnPaths.trash, root))
         } catch let error as FileError {
             // They are looked for again before they are taken as deleted.
             for (id, item) in fresh {

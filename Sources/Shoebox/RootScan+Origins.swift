@@ -146,7 +146,7 @@ extension RootScan {
     }
 
     /// Adds a base entry that something of this stamp may come from, with the proof that it is gone, or still there. Returns its
-    /// path where another file stands there than did.
+    /// path where another file stands there than did, or where that can't be told.
     @discardableResult
     mutating func addOrigin(
         _ row: BaseRow, of stamp: FileStamp?, to batch: inout ScanBatch, outcome: inout ScanOutcome
@@ -162,14 +162,14 @@ extension RootScan {
             let isThere = batch.held.contains(path) || batch.local[path]?.kind == .file
             return row.kind == .file && isThere && !isSame ? path : nil
         }
+        let isFound = row.stamp.birthNanoseconds != 0 && stamp?.isSameFile(as: row.stamp) == true
         let entry: DirectoryEntry?
         do { entry = try files.entry(at: path) } catch {
-            // A file stands where one of its folders was.
-            guard error.isAbsence else { return row.kind == .file ? path : nil }
+            // A file stands where one of its folders was; or it can't be looked at: but a directory is in one place only.
+            guard error.isAbsence || (row.kind == .folder && isFound) else { return path }
             entry = nil
         }
         // Where a link stands, or something else that is no file or folder, nothing is known to be gone, unless it is found.
-        let isFound = row.stamp.birthNanoseconds != 0 && stamp?.isSameFile(as: row.stamp) == true
         if !isFound, entry?.kind.isFileOrFolder == false || (entry == nil && files.isBehindLink(path)) { return nil }
         if let entry, entry.kind == row.kind.fileKind {
             // Still there and the same: it can be copied from, and is not moved. A file that has changed speaks for itself; a

@@ -129,6 +129,28 @@ final class Stage {
                 })
             try replica.restart(store: store, identity: state.identity)
         }
+        guard isWatched, let victim else { return }
+        // Its daemon has looked at everything when it started.
+        for _ in 0..<2 { _ = try victim.engine.round(.all, reachesContainer: false) }
+        _ = (victim.machine.library.takeDirty(), victim.machine.shared.takeDirty())
+        looksEverywhere = false
+    }
+
+    /// Whether the one on whose machine something goes wrong looks, after its first round, only where its watcher saw something.
+    var isWatched = false
+    private var looksEverywhere = false
+
+    /// A round.
+    @discardableResult
+    private func look(_ replica: Replica) throws -> RoundOutcome {
+        guard isWatched, replica === victim else { return try replica.round() }
+        let (library, shared) = (replica.machine.library.takeDirty(), replica.machine.shared.takeDirty())
+        let extent: Engine.ScanExtent = looksEverywhere ? .all : .directories([.library: library, .shared: shared])
+        // As a daemon does after a round that failed, and when a folder is back.
+        looksEverywhere = true
+        let outcome = try replica.round(extent)
+        looksEverywhere = !outcome.offlineRoots.isEmpty
+        return outcome
     }
 
     /// The part of Alice's history that is damaged, and what it held.
@@ -141,7 +163,7 @@ final class Stage {
     func rounds() {
         if deed == .emptyTrash { village.world.clock.advance(milliseconds: 40 * 86_400_000) }
         for number in 0..<6 where !victimMachine.faults.isCrashed {
-            do { try victim?.round() } catch { continue }
+            do { try victim.map { _ = try look($0) } } catch { continue }
             // Long enough for what is missing to be taken for deleted.
             village.world.clock.advance(milliseconds: max(deed.waitMilliseconds, number == 2 ? 40_000 : 0))
         }
@@ -163,7 +185,7 @@ final class Stage {
         var quiet = 0
         for _ in 0..<60 {
             var something = false
-            for replica in village.replicas where try replica.round().didSomething { something = true }
+            for replica in village.replicas where try look(replica).didSomething { something = true }
             village.world.clock.advance(milliseconds: 1_500)
             quiet = something ? 0 : quiet + 1
             if quiet >= 2, village.replicas.allSatisfy(\.isQuiet) { return true }

@@ -339,8 +339,22 @@ import Testing
     }
 
     /// What stands in another file's place is looked for in both folders first.
-    @Test(arguments: [false, true])
-    func `a folder of shares that was put back takes back nothing of what others did since`(hasTrouble: Bool) throws {
+    /// What goes wrong with a file that is to be put away.
+    enum Trouble: CaseIterable {
+        case none, anything, reading, trash
+
+        func strikes(_ operation: SimulatedFaults.Operation) -> Bool {
+            switch self {
+            case .none: false
+            case .anything: operation.path.hasSuffix("gone.jpg")
+            case .reading: operation.path.hasSuffix("gone.jpg") && ["open", "read"].contains(operation.name)
+            case .trash: operation.path.hasPrefix(".shoebox/trash") && !Deed.isLook(operation.name)
+            }
+        }
+    }
+
+    @Test(arguments: Trouble.allCases)
+    func `a folder of shares that was put back takes back nothing of what others did since`(trouble: Trouble) throws {
         let party = try Party(bob: "readWrite")
         let (bob, disk) = (party.bob, party.bob.machine.shared)
         try party.alice.machine.library.write("Summer/deep/gone.jpg", "gone")
@@ -353,7 +367,10 @@ import Testing
         party.expectShown(content)
         disk.restore(snapshot)
         try bob.restart()
-        if hasTrouble { bob.machine.faults.setRule { $0.path.hasSuffix("gone.jpg") ? .fail(.inputOutput) : nil } }
+        bob.machine.faults.setRule { operation in
+            operation.part == "shared" && trouble.strikes(operation)
+                ? .fail(trouble == .trash ? .full : .inputOutput) : nil
+        }
         try party.village.pass(4)
         party.expectShown(content)
         bob.machine.faults.setRule(nil)
