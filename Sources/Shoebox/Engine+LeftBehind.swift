@@ -70,7 +70,11 @@ extension Engine {
         do {
             found = Dictionary(try files(row.root).list(path).map { ($0.name, $0.kind) }) { first, _ in first }
             guard try !holdsOtherMount(row, at: path) else { return }
-        } catch is FileError { return }
+        } catch let error as FileError {
+            // What is gone from there must not go along: the command is repeated.
+            guard !error.mayPass else { throw error }
+            return
+        }
         for child in try store.read({ db in try db.baseChildren(of: row.id, root: row.root) }) where !child.isParked {
             let kind = found[child.name]
             if kind != child.kind.fileKind {

@@ -127,9 +127,11 @@ extension Engine {
 
     private func changedFiles(of row: BaseRow, at path: RelativePath, _ db: Database) throws -> [WatchedPath] {
         func isChanged(_ path: RelativePath, _ stamp: FileStamp) -> Bool {
-            // What is not there is gone, and does not go along; what can't be looked at is reported by the look itself.
-            guard let entry = try? files(row.root).entry(at: path), entry.kind == .file else { return false }
-            return !entry.stamp.isUnchanged(from: stamp)
+            // What is not there is gone, and does not go along; what can't be looked at just now may have changed.
+            do throws(FileError) {
+                guard let entry = try files(row.root).entry(at: path), entry.kind == .file else { return false }
+                return !entry.stamp.isUnchanged(from: stamp)
+            } catch { return error.mayPass }
         }
         if row.kind == .folder {
             return try db.baseChildren(of: row.id, root: row.root).filter { !$0.isParked }.flatMap {

@@ -58,14 +58,16 @@ extension Engine {
             for location in head.content.wanted {
                 let key = "\(id)/\(location)"
                 let isDue = isNew && answeredAssets[key].map { now >= $0 + 3_600_000 } ?? true
-                guard try isDue || lackedAssets[key].map({ try !localSources(of: $0).isEmpty }) ?? false else {
-                    continue
-                }
-                lackedAssets[key] = nil
+                guard try isDue || isBack(key, now) else { continue }
                 if location == HeadContent.wantedChain(of: replica) {
                     try offerAgain(zone, checksBytes: true)
-                } else if case .lacking(let hash) = try mend(location, in: zone, trash: trash) {
-                    lackedAssets[key] = hash
+                } else {
+                    let mending = try mend(location, in: zone, trash: trash)
+                    if case .lacking(let hash) = mending {
+                        lackedAssets[key] = .init(hash: hash, lookedAt: now)
+                    } else {
+                        lackedAssets[key] = nil
+                    }
                 }
                 answeredAssets[key] = now
             }
@@ -73,12 +75,19 @@ extension Engine {
         }
     }
 
+    /// Whether a content that was asked for while no file here had it is in one by now; looked at once a minute.
+    private func isBack(_ key: String, _ now: UInt64) throws -> Bool {
+        guard let lacked = lackedAssets[key], now >= lacked.lookedAt + 60_000 else { return false }
+        lackedAssets[key]?.lookedAt = now
+        return try !localSources(of: lacked.hash).isEmpty
+    }
+
     /// What became of an asset that was to be uploaded again.
     enum Mending: Equatable {
         case mended
         /// It needs nothing that this replica can do.
         case left
-        /// This replica would, and has no file with that content.
+        /// This replica would, and has no file with that content, or can't upload it now.
         case lacking(Digest32)
     }
 
@@ -103,7 +112,7 @@ extension Engine {
             guard let source = try heldSource(of: asset, of: Set(references.map(\.record)), trash) else {
                 return .lacking(asset.contentHash)
             }
-            guard try publish(asset, from: source) else { return .left }
+            guard try publish(asset, from: source) else { return .lacking(asset.contentHash) }
             try world.mount.synchronize()
             return .mended
         }
@@ -112,7 +121,8 @@ extension Engine {
         let known = try store.read { db in try db.asset(asset.contentHash) }
         var uploaded: [Digest32: AssetReference] = [:]
         if known?.location == location { damagedAssets.insert(asset.contentHash) }
-        guard let fresh = try upload(asset, uploaded: &uploaded), fresh.location != location else { return .left }
+        guard let fresh = try upload(asset, uploaded: &uploaded) else { return .lacking(asset.contentHash) }
+        guard fresh.location != location else { return .left }
         try store.write { db in
             try db.setAsset(fresh)
             var writer = try HistoryWriter(db, engine: self, author: "repair")

@@ -125,7 +125,7 @@ public final class Engine {
     var answeredAssets: [String: UInt64] = [:]
     var answeredHeads: [ReplicaID: UInt64] = [:]
     /// Assets that others asked for while no file here had their content.
-    var lackedAssets: [String: Digest32] = [:]
+    var lackedAssets: [String: LackedAsset] = [:]
     /// The control of each zone whose file is kept, in case that the mount loses it.
     var keptControls: [ZoneID: Digest32] = [:]
     /// Chains of which two valid segments of one number were read.
@@ -204,6 +204,12 @@ public final class Engine {
     struct WatchedPath: Hashable {
         var root: RootKind
         var path: RelativePath
+    }
+
+    /// A content that no file here had, and when that was last looked at (uptime).
+    struct LackedAsset {
+        var hash: Digest32
+        var lookedAt: UInt64
     }
 
     /// A file that could not be judged.

@@ -8,6 +8,8 @@ final class TrashContents {
     private let engine: Engine
     /// What lies there for a record, by its size in bytes; nil before the first question.
     private var items: [UInt64: [(root: RootKind, item: TrashItem)]]?
+    /// Why one of them could not be listed.
+    private var failure: FileError?
     private var hashes: [Engine.WatchedPath: Digest32?] = [:]
 
     init(_ engine: Engine) { self.engine = engine }
@@ -15,7 +17,7 @@ final class TrashContents {
     /// Where a content lies that a record had.
     ///
     /// - Parameter isMeant: whether what lies there for a record counts; what one has is no business of others.
-    /// - Throws: `FileError`, if a trash can't be listed. A folder that is away has none now.
+    /// - Throws: `FileError`, if it was not found, and a trash can't be listed. A folder that is away has none now.
     func place(of asset: AssetReference, where isMeant: (RecordID) -> Bool) throws -> Engine.WatchedPath? {
         let items = try items ?? list()
         self.items = items
@@ -23,14 +25,25 @@ final class TrashContents {
             let place = Engine.WatchedPath(root: root, path: item.path)
             if hash(place) == asset.contentHash { return place }
         }
+        if let failure { throw failure }
         return nil
     }
 
+    /// Changes nothing, not even what is said of the folders: a verification asks, too, beside a daemon.
     private func list() throws -> [UInt64: [(root: RootKind, item: TrashItem)]] {
         var result: [UInt64: [(root: RootKind, item: TrashItem)]] = [:]
-        for root in RootKind.allCases where try engine.checkRoot(root) {
-            for item in try engine.makeApplier(root).trashItems() {
-                result[item.size, default: []].append((root, item))
+        for root in RootKind.allCases {
+            do {
+                guard let marker = try RootMarker.read(from: engine.files(root)), marker.replica == engine.replica
+                else {
+                    continue
+                }
+                for item in try engine.makeApplier(root).trashItems() {
+                    result[item.size, default: []].append((root, item))
+                }
+            } catch let error as FileError {
+                // The other one may have it.
+                if error.code != .offline { failure = error }
             }
         }
         return result
