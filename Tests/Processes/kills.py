@@ -177,6 +177,9 @@ class Village:
         field = self.random.choice(["caption", "tag"])
         text = f"{field} {self.number}"
         arguments = ("caption", full, text) if field == "caption" else ("tag", "add", full, text)
+        if field == "caption" and any(word is words and other == field for _, word, other, _ in self.speaking):
+            # Which of two captions that are given at once comes last is nobody's to say; tags all stay.
+            self.listen()
         process = person.start(*arguments)
         self.speaking.append((process, words, field, text))
         if self.random.random() < 0.5:
