@@ -77,7 +77,7 @@ extension Engine {
         // A sidecar that has not been read there yet tells itself what was changed.
         guard known == nil || sidecarHint(for: place, root: row.root) != row.id.name else { return nil }
         // What was copied there, and deleted where it was, is known by its sidecar alone.
-        let name = try known == nil ? sidecars(beside: place, row.root, unlike: own).first?.document.record : nil
+        let name = try known == nil ? awaitedSidecars(beside: place, row.root, unlike: own).first?.document.record : nil
         return try store.read { db in
             guard let id = try known ?? name.flatMap({ try self.record(named: $0, like: row, db) }), id != row.id,
                 try isAnythingSaid(of: id, db)
@@ -175,30 +175,55 @@ extension Engine {
             })
     }
 
-    /// The sidecar of a record, or one that a person made, that lies beside a photo where that went, if it is not as last seen. What
-    /// can't be read now is read where it is then.
+    /// The sidecar of a record, or one that a person made, that lies beside a photo where that went, if it is not as last
+    /// seen.
+    /// - Throws: `FileError` if it can't be read now, so that nothing of the look is taken. What has been so for a while is read
+    ///   where it is then: one bad sector must not keep everything else away.
     private func changedSidecar(
         _ sidecar: SidecarRow?, of id: RecordID, at place: RelativePath, _ root: RootKind
     ) throws -> (entry: DirectoryEntry, document: SidecarDocument)? {
-        try sidecars(beside: place, root, unlike: sidecar).first { _, document in
+        try awaitedSidecars(beside: place, root, unlike: sidecar).first { _, document in
             try (document.record ?? id.name) == id.name && isUnderstood(document, of: id)
         }
     }
 
-    /// The sidecars beside a place, without the one that is as it was last seen.
+    /// The sidecars beside a place to which a photo goes; none if they have been unreadable for a while.
+    private func awaitedSidecars(
+        beside place: RelativePath, _ root: RootKind, unlike known: SidecarRow?
+    ) throws(FileError) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
+        let key = WatchedPath(root: root, path: place)
+        do throws(FileError) {
+            let found = try sidecars(beside: place, root, unlike: known)
+            unreadCrossings[key] = nil
+            return found
+        } catch {
+            let now = world.uptimeMilliseconds()
+            let since = unreadCrossings[key] ?? now
+            unreadCrossings[key] = since
+            guard now >= since + settings.foreignDeletionMilliseconds else { throw error }
+            return []
+        }
+    }
+
+    /// The sidecars beside a place, without the one that is as it was last seen, and without what is none or can't be read for good.
+    /// - Throws: an error that may pass.
     func sidecars(
         beside place: RelativePath, _ root: RootKind, unlike known: SidecarRow?
-    ) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
+    ) throws(FileError) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
         guard let name = place.last else { return [] }
-        return SidecarName.candidates(for: name).compactMap { candidate in
+        var result: [(entry: DirectoryEntry, document: SidecarDocument)] = []
+        for candidate in SidecarName.candidates(for: name) {
             let path = place.parent.appending(candidate)
-            guard let entry = try? files(root).entry(at: path), entry.kind == .file,
-                known.map({ entry.stamp.isUnchanged(from: $0.stamp) }) != true,
-                let bytes = try? files(root).readAll(path, maxBytes: SidecarDocument.bytesMax),
-                case .document(let document) = SidecarDocument.read(bytes)
-            else { return nil }
-            return (entry, document)
+            do throws(FileError) {
+                guard let entry = try files(root).entry(at: path), entry.kind == .file,
+                    known.map({ entry.stamp.isUnchanged(from: $0.stamp) }) != true,
+                    case .document(let document) = SidecarDocument.read(
+                        try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax))
+                else { continue }
+                result.append((entry, document))
+            } catch { guard !error.mayPass else { throw error } }
         }
+        return result
     }
 
     private func takeCrossing(

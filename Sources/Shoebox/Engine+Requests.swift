@@ -169,8 +169,8 @@ extension Engine {
         guard let path = reference.path, let base,
             let entry = try? files(reference.root).entry(at: path), entry.stamp.isSameFile(as: base.stamp)
         else { return }
-        let written = sidecars(beside: path, reference.root, unlike: sidecar).map(\.entry)
-        _ = try readSidecars(written, in: path.parent, root: reference.root, author: "scan")
+        let written = (try? sidecars(beside: path, reference.root, unlike: sidecar)) ?? []
+        _ = try readSidecars(written.map(\.entry), in: path.parent, root: reference.root, author: "scan")
     }
 
     /// A share in which this account may do something to people or title.

@@ -114,8 +114,14 @@ extension Engine {
                 left.append("'\(shown)' is taken")
                 continue
             }
-            if let id = choice.item.record, let hash = try revive(id, from: choice) {
-                revived.append((choice, id, hash))
+            do {
+                if let id = choice.item.record, let hash = try revive(id, from: choice) {
+                    revived.append((choice, id, hash))
+                    continue
+                }
+            } catch let error as FileError {
+                // As a new file it would have lost what was said of it.
+                left.append("'\(shown)': it can't be read now: \(error.reason)")
                 continue
             }
             switch makeApplier(choice.root).restore(choice.item, to: choice.path) {
@@ -192,6 +198,7 @@ extension Engine {
 
     /// Makes a deleted record alive again with the bytes that lie in the trash; nil if it isn't deleted, or the account
     /// may not write there. The folders show what follows from it when they are brought up to date.
+    /// - Throws: `FileError` if the bytes can't be read now.
     private func revive(_ id: RecordID, from choice: TrashChoice) throws -> Digest32? {
         guard let zone = zones[id.zone], zone.row.root == choice.root, zone.mayWrite(account),
             let record = try store.read({ db in try db.record(id) }), !record.isLive, record.type.hasContent,
@@ -201,7 +208,10 @@ extension Engine {
         else { return nil }
         let hash: Digest32
         let stamp: FileStamp
-        do { (hash, stamp) = try ContentHasher.hash(choice.item.path, files(choice.root)) } catch { return nil }
+        do { (hash, stamp) = try ContentHasher.hash(choice.item.path, files(choice.root)) } catch {
+            guard error.isAbsence else { throw error }
+            return nil
+        }
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             let known = state.fields[.content]?.values.compactMap(\.value.asset).first {

@@ -92,7 +92,7 @@ struct MoveFollower {
                 continue
             }
             let arrived = Set((changes[home] ?? []).map(\.identity))
-            if let folder = movedOut(state, from: zone, to: home, arrived: arrived) {
+            if let folder = try movedOut(state, from: zone, to: home, arrived: arrived) {
                 // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
                 let there = RecordID(zone: home, name: id.name)
                 try engine.moveRecord(
@@ -264,7 +264,7 @@ struct MoveFollower {
     /// though the mark that says so may not be seen yet: the new zone is published before the old one.
     private func movedOut(
         _ state: RecordState, from zone: ZoneID, to home: ZoneID, arrived: Set<Dot>
-    ) -> RecordID? {
+    ) throws -> RecordID? {
         guard zone == engine.privateZone, state.isLive, let winner = state.fields[.parent]?.winner, !winner.isDerived,
             placements.records[RecordID(zone: home, name: state.name)] == nil,
             engine.zones[home]?.row.kind == .share, !isCovered(winner.dot, state), !arrived.contains(winner.dot)
@@ -273,7 +273,7 @@ struct MoveFollower {
             return RecordID(zone: zone, name: .zoneRoot)
         }
         let folder = RecordID(zone: zone, name: name)
-        guard let row = try? db.record(folder), row.type == .folder, row.isLive else { return nil }
+        guard let row = try db.record(folder), row.type == .folder, row.isLive else { return nil }
         return folder
     }
 
@@ -289,12 +289,17 @@ struct MoveFollower {
         let home = try db.changes(of: target.name, in: target.zone)
         var hasAny = false
         var dots: [Dot] = []
+        let parents = Set(
+            old.compactMap { change -> RecordName? in
+                if case .set(let fields) = change.action { fields[.parent]?.reference } else { nil }
+            })
+        let folders = try parents.filter { name in
+            let folder = try db.record(RecordID(zone: target.zone, name: name))
+            return folder?.type == .folder && folder?.isLive == true
+        }
         let edits = forwardedEdits(
             old: old, home: home, zone: target.zone, leavesPast: engine.isShare(target.zone),
-            hasFolder: { name in
-                let folder = try? db.record(RecordID(zone: target.zone, name: name))
-                return folder?.type == .folder && folder?.isLive == true
-            },
+            hasFolder: folders.contains,
             nextDot: {
                 let dot = Dot(replica: engine.replica, counter: UInt64(dots.count + 1))
                 dots.append(dot)

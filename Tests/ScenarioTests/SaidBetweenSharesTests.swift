@@ -114,6 +114,52 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 8], [false, true])
+    func `nor is it when the sidecar can't be read as the photo goes to a share, by itself or in its folder`(
+        failures: Int, isFolder: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, village, disk) = (party.alice, party.village, party.alice.machine.library)
+        try #require(alice.request(.caption(path: alice.path("Private/c.jpg"), text: "for me")).code == 0)
+        try #require(try village.settle())
+        let before = String(decoding: try disk.read("Private/c.jpg.json"), as: UTF8.self)
+        try disk.write("Private/c.jpg.json", before.replacing("for me", with: "for all"))
+        let place = isFolder ? "Summer/Private/c.jpg" : "Summer/c.jpg"
+        let count = Mutex(0)
+        alice.machine.faults.setRule { operation in
+            guard operation.name == "open", operation.path.hasSuffix(place + ".json") else { return nil }
+            return count.withLock { count in
+                count += 1
+                return count <= failures ? .fail(.inputOutput) : nil
+            }
+        }
+        if isFolder {
+            try disk.move("Private", to: "Summer/Private")
+        } else {
+            try disk.move("Private/c.jpg.json", to: place + ".json")
+            try disk.move("Private/c.jpg", to: place)
+        }
+        var hasFailed = false
+        for _ in 0..<20 {
+            village.world.clock.advance(milliseconds: 1_000)
+            // As a daemon does after a round that failed.
+            let extent: Engine.ScanExtent = hasFailed ? .all : .directories([.library: disk.takeDirty()])
+            do { _ = try alice.round(extent) } catch is FileError {
+                hasFailed = true
+                continue
+            }
+            hasFailed = false
+        }
+        try #require(count.withLock { $0 } > failures)
+        try #require(try village.settle())
+        #expect(party.bob.tree(.shared)["alice/" + place] == "ccc")
+        #expect(party.bob.sidecar("alice/" + place, .shared)?.fields.caption == "for all")
+        for stored in try party.bob.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { $0.text == "for me" }, "\(stored.change)")
+        }
+    }
+
     @Test(arguments: [false, true], [false, true])
     func `nor is it when the photo lay in the library for a moment, and was given other words there`(
         isAtOnce: Bool, isCopied: Bool

@@ -67,6 +67,30 @@ import Testing
         party.expectShown()
     }
 
+    @Test func `what can't be read in the trash for a moment stays there, and comes back as what it was`() throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, photo) = (party.alice, party.alice.path("Summer/deep/b.jpg"))
+        try #require(alice.request(.caption(path: photo, text: "The lake")).code == 0)
+        try #require(try party.village.settle())
+        try party.bob.machine.shared.delete("alice/Summer/deep")
+        try party.village.pass(4)
+        party.village.world.clock.advance(milliseconds: 40_000)
+        try party.village.pass(6)
+        try #require(trash(alice, .library) == ["bbb"])
+        alice.machine.faults.setRule { operation in
+            operation.name == "open" && operation.path.contains("/trash/") && !operation.path.hasSuffix(".json")
+                ? .fail(.inputOutput) : nil
+        }
+        let refused = alice.request(.restoreTrash(paths: [photo]))
+        alice.machine.faults.setRule { _ in nil }
+        #expect(refused.code == ExitCode.failed && refused.lines.joined().contains("can't be read now"), "\(refused)")
+        #expect(trash(alice, .library) == ["bbb"])
+        #expect(alice.request(.restoreTrash(paths: [photo])).code == 0)
+        try #require(try party.village.settle())
+        party.expectShown()
+        #expect(party.bob.sidecar("alice/Summer/deep/b.jpg", .shared)?.fields.caption == "The lake")
+    }
+
     @Test func `a mass deletion by another device comes back whole`() throws {
         var village = try Village(labels: ["alice"])
         let alice = village.replicas[0]
