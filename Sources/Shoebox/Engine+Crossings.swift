@@ -191,17 +191,25 @@ extension Engine {
     private func awaitedSidecars(
         beside place: RelativePath, _ root: RootKind, unlike known: SidecarRow?
     ) throws(FileError) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
-        let key = WatchedPath(root: root, path: place)
-        do throws(FileError) {
-            let found = try sidecars(beside: place, root, unlike: known)
-            unreadCrossings[key] = nil
+        try awaiting(.init(root: root, path: place)) { () throws(FileError) in
+            try sidecars(beside: place, root, unlike: known)
+        } ?? []
+    }
+
+    /// What a look at a place tells; nil if that can't be told for good, or for a while: one bad sector must not keep everything
+    /// else away.
+    /// - Throws: an error that may pass, so that nothing of what needs the answer is taken; the round is made again.
+    func awaiting<T>(_ place: WatchedPath, _ look: () throws(FileError) -> T) throws(FileError) -> T? {
+        do {
+            let found = try look()
+            awaitedPlaces[place] = nil
             return found
         } catch {
             let now = world.uptimeMilliseconds()
-            let since = unreadCrossings[key] ?? now
-            unreadCrossings[key] = since
-            guard now >= since + settings.foreignDeletionMilliseconds else { throw error }
-            return []
+            let since = awaitedPlaces[place] ?? now
+            guard error.mayPass, now < since + settings.foreignDeletionMilliseconds else { return nil }
+            awaitedPlaces[place] = since
+            throw error
         }
     }
 

@@ -30,8 +30,8 @@ public final class Engine {
     var unsettled: [WatchedPath: Unsettled] = [:]
     /// Folders on their way into a share that wait for a photo in them, since when (uptime).
     var heldCrossings: [WatchedPath: UInt64] = [:]
-    /// Where photos went into a share beside sidecars that could not be read, since when (uptime).
-    var unreadCrossings: [WatchedPath: UInt64] = [:]
+    /// Places that could not be looked at, without which nothing of a look can be judged, since when (uptime).
+    var awaitedPlaces: [WatchedPath: UInt64] = [:]
     /// Files, and folders that wait for files, that could not be judged where they are, with where: somebody is writing them, or
     /// they can't be read.
     var withheld: [FileIdentity: Withheld] = [:]

@@ -190,7 +190,7 @@ extension RootScan {
             let noted = try some.filter { departure in
                 guard try engine.may(.deleteRecord, departure.id, db) else { return false }
                 guard let record = departure.record else {
-                    return isFile(departure.file, at: departure.path, in: departure.root) == true
+                    return try isFileOrFails(departure.file, at: departure.path, in: departure.root)
                 }
                 // It may have gone elsewhere in there; if it is gone, it may be back.
                 return try db.base(record) != nil && engine.missing[record] == nil
@@ -214,7 +214,7 @@ extension RootScan {
                     try db.departure(of: row.id)?.record == record.id,
                     let path = try db.basePath(of: row.id, top: [engine.top(row.root)])
                 else { return false }
-                return isFile(record.stamp.identity, at: path, in: root.other) == true
+                return try isFileOrFails(record.stamp.identity, at: path, in: root.other)
             }
         }.map(\.id)
     }
@@ -230,6 +230,17 @@ extension RootScan {
     private func hasLeft(_ former: RelativePath?, _ identity: FileIdentity, from root: RootKind) -> Bool {
         guard let former else { return false }
         return isFile(identity, at: former, in: root) != true
+    }
+
+    /// Whether a file is at a path in a watched folder.
+    /// - Throws: `FileError` if that can be told another time: what has its place here would be taken for an edit of it.
+    private func isFileOrFails(
+        _ identity: FileIdentity, at path: RelativePath, in root: RootKind
+    ) throws(FileError) -> Bool {
+        let found = try engine.awaiting(.init(root: root, path: path)) { () throws(FileError) in
+            try engine.files(root).entry(at: path)?.stamp.identity == identity
+        }
+        return found == true
     }
 
     /// Whether a file is at a path in a watched folder; nil if that can be told another time.
