@@ -34,7 +34,10 @@ extension Engine {
     ///
     /// - Parameter lostState: whether the identity was in use before, and only the database is new. Which numbers were
     ///   given is lost with the old one, so that none of that replica is ever given again: this goes on as a new one.
-    public func setUp(host: String, takeOver: Bool = false, lostState: Bool = false) throws {
+    /// - Parameter isJoining: whether another device of the account has just let this one in, so that there is a private zone.
+    public func setUp(
+        host: String, takeOver: Bool = false, lostState: Bool = false, isJoining: Bool = false
+    ) throws {
         let opened = try openContainer()
         if lostState { try replaceLostReplica() }
         try store.write { db in
@@ -47,7 +50,7 @@ extension Engine {
                 "Set it up anew with 'shoebox init --join' and another state directory.")
         }
         try Inbox(of: account, mount: world.mount, accounts: directory).make()
-        if privateZone == nil { try findPrivateZone() }
+        if privateZone == nil { try findPrivateZone(isThere: isJoining) }
         for root in RootKind.allCases { try mark(root, container: opened.id, host: host, takeOver: takeOver) }
     }
 
@@ -68,7 +71,10 @@ extension Engine {
     private static let formerReplicaKey = "formerReplica"
 
     /// The account's private zone: one that another device of it made, else a new one.
-    private func findPrivateZone() throws {
+    ///
+    /// - Parameter isThere: whether there must be one. A mount may not show for a minute what was made elsewhere; to make a second
+    ///   one would be to lose the first.
+    private func findPrivateZone(isThere: Bool) throws {
         for id in try ZoneFolder.zones(on: world.mount) {
             let folder = zoneFolder(id)
             do {
@@ -83,6 +89,12 @@ extension Engine {
                 // One that can't be read just now may be the private zone: to make another would be to lose it.
                 guard error.code != .offline, !error.mayBeReadLater else { throw error }
             }
+        }
+        guard !isThere else {
+            throw RequestError(
+                ExitCode.offline,
+                "The cloud folder does not show yet what the other devices of '\(settings.label)' put there.",
+                "Wait a minute, and repeat this command.")
         }
         _ = try makeZone(Control(kind: .privateZone, owner: account, ownerLabel: settings.label))
     }

@@ -343,9 +343,11 @@ extension Engine {
         // What is larger has no room either; smaller photos, and what is said of them, go on.
         if let noRoom, asset.size >= noRoom.size { return nil }
         var refused: [(shown: String, error: FileError)] = []
+        var tried: [String] = []
         for source in try localSources(of: asset.contentHash, isRefused: { refused.append(($0, $1)) }) {
             let located: AssetReference
             let start = world.uptimeMilliseconds()
+            tried.append(source.shown)
             do throws(CloudError) {
                 located = try AssetStore(mount: world.mount).upload(
                     from: source.file, size: asset.size, contentHash: asset.contentHash, identity: identity,
@@ -367,7 +369,8 @@ extension Engine {
             uploaded[asset.contentHash] = located
             assetsSeen.formUnion([located.location].compactMap { $0 })
             damagedAssets.remove(asset.contentHash)
-            try clearProblem("notPublished", path: source.shown)
+            // Others have it by now, also if that was another file than those that could not be read.
+            for shown in tried + refused.map(\.shown) { try clearProblem("notPublished", path: shown) }
             return located
         }
         for (shown, error) in refused { try reportUnpublished(shown, error.reason) }

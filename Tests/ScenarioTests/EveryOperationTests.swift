@@ -19,6 +19,9 @@ import Testing
     /// Else so many of a deed, those that change something more often than those that only look.
     private static let samples = 12
 
+    /// After how many operations of a process that was started again one of them fails, at most.
+    private static let recoveryMax = 151
+
     /// All deeds, or those that `SHOEBOX_DEEDS` names.
     private static let deeds: [Deed] = {
         guard let names = environment["SHOEBOX_DEEDS"] else { return Deed.allCases }
@@ -31,7 +34,7 @@ import Testing
     }
 
     /// Looking at everything, as after a start, heals much: a daemon that goes on looks only where its watcher saw something.
-    @Test(arguments: deeds.filter { $0.isWithFiles })
+    @Test(arguments: deeds)
     func `whichever look fails once, a daemon that goes on needs no look at everything`(deed: Deed) throws {
         try tryAll(deed, isWatched: true)
     }
@@ -77,6 +80,12 @@ import Testing
                 // What failed in a process that goes on is seen by its memory, or by the next process: by turns one of both.
                 let isReopened = hasDied || !isWatched && number.isMultiple(of: 2)
                 if isReopened { try stage.restartVictim() }
+                if hasDied, mishap == .powerCut {
+                    // Nor need what is done after it work at once: one operation of that fails, and the process goes on.
+                    machine.faults.set(.fail(.inputOutput), after: number * 7 % Self.recoveryMax)
+                    stage.rounds()
+                    machine.faults.clear()
+                }
                 guard try stage.settle() else {
                     Issue.record("\(comment) does not come to rest: \(stage.describe())")
                     return

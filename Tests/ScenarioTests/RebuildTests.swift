@@ -192,7 +192,10 @@ import Testing
         for replica in village.replicas { #expect(replica.problems.isEmpty, "\(replica.label): \(replica.problems)") }
     }
 
-    @Test func `a device that can't read the private zone just then makes no other one`() throws {
+    @Test(arguments: [false, true])
+    func `a device that can't read the private zone just then, or is not shown it yet, makes no other one`(
+        isStale: Bool
+    ) throws {
         let party = try Party(bob: "readWrite")
         var village = party.village
         let machine = village.world.addMachine("laptop")
@@ -201,11 +204,14 @@ import Testing
             randomBytes: machine.world.randomBytes)
         let laptop = try Replica(machine: machine, label: "alice", identity: identity)
         let zones = Set(village.world.storage.tree().keys.filter { $0.contains("/control/") })
-        machine.faults.setRule { $0.name == "read" && $0.path.contains("/control/") ? .fail(.inputOutput) : nil }
-        #expect(throws: (any Error).self) { try laptop.setUp() }
+        machine.faults.setRule { operation in
+            if isStale { return operation.name == "list" && operation.path.hasSuffix("zones") ? .fail(.absent) : nil }
+            return operation.name == "read" && operation.path.contains("/control/") ? .fail(.inputOutput) : nil
+        }
+        #expect(throws: (any Error).self) { try laptop.setUp(isJoining: true) }
         #expect(Set(village.world.storage.tree().keys.filter { $0.contains("/control/") }) == zones)
         machine.faults.clear()
-        try laptop.setUp()
+        try laptop.setUp(isJoining: true)
         village.replicas.append(laptop)
         try #require(try village.settle())
         #expect(laptop.tree(.library) == party.alice.tree(.library))

@@ -81,7 +81,7 @@ final class Replica {
         return hasDied
     }
 
-    func setUp() throws { try engine.setUp(host: machine.name) }
+    func setUp(isJoining: Bool = false) throws { try engine.setUp(host: machine.name, isJoining: isJoining) }
 
     @discardableResult
     func round(_ extent: Engine.ScanExtent = .all) throws -> RoundOutcome { try engine.round(extent) }
@@ -163,7 +163,7 @@ struct Village {
         let (identity, _) = try replica.identity.makeSecondDevice(
             deviceLabel: name, nowMilliseconds: machine.world.nowMilliseconds(), randomBytes: machine.world.randomBytes)
         let second = try Replica(machine: machine, label: replica.label, identity: identity)
-        try second.setUp()
+        try second.setUp(isJoining: true)
         replicas.append(second)
         return second
     }

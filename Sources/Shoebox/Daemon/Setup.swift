@@ -99,7 +99,9 @@ public struct Setup {
         }
         let madeAccount = try makeIdentity(state, world)
         let engine = try installation.makeEngine(store)
-        try engine.setUp(host: ProcessInfo.processInfo.hostName, takeOver: takesOver, lostState: lostState)
+        try engine.setUp(
+            host: ProcessInfo.processInfo.hostName, takeOver: takesOver, lostState: lostState,
+            isJoining: joins != nil)
         // Last: what is written down works. Until then everything above can be done again.
         if isNew { try configuration.save(to: file) }
         let recovery = state.recoveryFile(account: configuration.account)
