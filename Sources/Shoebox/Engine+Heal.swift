@@ -107,7 +107,11 @@ extension Engine {
                 }
                 let parts = location.split(separator: "/")
                 if names[parts[0]] == nil { names[parts[0]] = try assets.names(besides: location) }
-                guard names[parts[0]]?.contains(String(parts[1])) == false else { continue }
+                guard names[parts[0]]?.contains(String(parts[1])) == false else {
+                    // Somebody else may have been first.
+                    try clearProblem("notPublished", path: source.shown)
+                    continue
+                }
                 if try !publish(asset, from: source) { isWhole = false }
             }
         }

@@ -179,11 +179,24 @@ struct RootScan {
                 let path = String(key.dropFirst(code.utf8.count + 2))
                 guard path == top || path.hasPrefix(top + "/"), !troubled.contains(path) else { continue }
                 let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-                if isRecursive || listed.contains(path) || listed.contains(parent) {
+                if try isRecursive || listed.contains(path) || listed.contains(parent) || isGone(path, below: listed) {
                     try engine.clearProblem(code, path: path)
                 }
             }
         }
+    }
+
+    /// Whether what a problem names has gone along with a folder that it was in, which is missing from one that was listed.
+    private func isGone(_ shown: String, below listed: Set<String>) -> Bool {
+        var ancestor = Substring(shown)
+        while let slash = ancestor.lastIndex(of: "/") {
+            ancestor = ancestor[..<slash]
+            guard listed.contains(String(ancestor)) else { continue }
+            let top = engine.display(.root, root)
+            guard let path = RelativePath(String(shown.dropFirst(top.utf8.count + 1))) else { return false }
+            do { return try files.entry(at: path) == nil } catch { return error.isAbsence }
+        }
+        return false
     }
 
     /// Looks at what of a directory is not as the base has it, and puts what needs a closer look aside.

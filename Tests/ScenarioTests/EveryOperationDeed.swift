@@ -47,18 +47,6 @@ enum Deed: String, CaseIterable {
         }
     }
 
-    /// Whether it is done with files alone, or shows in them.
-    var isWithFiles: Bool {
-        switch self {
-        case .importing, .mirroring, .overwriting, .overwritten, .renaming, .renamed, .moving, .deleting, .deleted,
-            .deletingTheirs, .deletedTheirs, .droppingTheirs, .swapping, .swapped, .conflict, .readOnlyEdit, .movingOut,
-            .movingIn, .changingPlaces, .movingReplaced, .swappingSaved, .movingSaved, .swappedFolders, .sidecar,
-            .sidecarSeen, .sidecarMended, .renamedEdited, .copyingTags, .share, .shareAdd, .shareRemove:
-            true
-        default: false
-        }
-    }
-
     /// Whether Alice has a second device.
     var hasLaptop: Bool { [.firstMirror, .retire, .retired, .retireLost].contains(self) }
 
