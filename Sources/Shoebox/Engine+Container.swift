@@ -43,6 +43,8 @@ extension Engine {
         try store.write { db in
             try db.setMetaText("container", opened.id)
             try db.setMeta("account", account.data)
+            // Also for who repeats the command otherwise.
+            if isJoining { try db.setMetaText(Self.isJoiningKey, "1") }
         }
         guard try followAccount(isFirst: true) else {
             throw RequestError(
@@ -50,7 +52,9 @@ extension Engine {
                 "Set it up anew with 'shoebox init --join' and another state directory.")
         }
         try Inbox(of: account, mount: world.mount, accounts: directory).make()
-        if privateZone == nil { try findPrivateZone(isThere: isJoining) }
+        if privateZone == nil {
+            try findPrivateZone(isThere: store.read { db in try db.metaText(Self.isJoiningKey) } != nil)
+        }
         for root in RootKind.allCases { try mark(root, container: opened.id, host: host, takeOver: takeOver) }
     }
 
@@ -66,6 +70,9 @@ extension Engine {
         identity = fresh
         try reloadZones()
     }
+
+    /// Under what the database says that this device was let in by another one of its account.
+    private static let isJoiningKey = "isJoining"
 
     /// Under what the database says as which replica this one served its folders before its database was lost.
     private static let formerReplicaKey = "formerReplica"

@@ -177,8 +177,7 @@ extension Engine {
 
     /// The sidecar of a record, or one that a person made, that lies beside a photo where that went, if it is not as last
     /// seen.
-    /// - Throws: `FileError` if it can't be read now, so that nothing of the look is taken. What has been so for a while is read
-    ///   where it is then: one bad sector must not keep everything else away.
+    /// - Throws: `LookPutOff` if it can't be read now. What has been so for a while is read where it is then.
     private func changedSidecar(
         _ sidecar: SidecarRow?, of id: RecordID, at place: RelativePath, _ root: RootKind
     ) throws -> (entry: DirectoryEntry, document: SidecarDocument)? {
@@ -190,33 +189,18 @@ extension Engine {
     /// The sidecars beside a place to which a photo goes; none if they have been unreadable for a while.
     private func awaitedSidecars(
         beside place: RelativePath, _ root: RootKind, unlike known: SidecarRow?
-    ) throws(FileError) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
-        try awaiting(.init(root: root, path: place)) { () throws(FileError) in
+    ) throws(LookPutOff) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
+        try awaiting(.init(root: root, path: place), in: root) { () throws(FileError) in
             try sidecars(beside: place, root, unlike: known)
         } ?? []
     }
 
-    /// What a look at a place tells; nil if that can't be told for good, or for a while: one bad sector must not keep everything
-    /// else away.
-    /// - Throws: an error that may pass, so that nothing of what needs the answer is taken; the round is made again.
-    func awaiting<T>(_ place: WatchedPath, _ look: () throws(FileError) -> T) throws(FileError) -> T? {
-        do {
-            let found = try look()
-            awaitedPlaces[place] = nil
-            return found
-        } catch {
-            let now = world.uptimeMilliseconds()
-            let since = awaitedPlaces[place] ?? now
-            guard error.mayPass, now < since + settings.foreignDeletionMilliseconds else { return nil }
-            awaitedPlaces[place] = since
-            throw error
-        }
-    }
-
     /// The sidecars beside a place, without the one that is as it was last seen, and without what is none or can't be read for good.
+    ///
+    /// - Parameter isPassedOver: whether what can't be read just now is passed over, too.
     /// - Throws: an error that may pass.
     func sidecars(
-        beside place: RelativePath, _ root: RootKind, unlike known: SidecarRow?
+        beside place: RelativePath, _ root: RootKind, unlike known: SidecarRow?, passingOver isPassedOver: Bool = false
     ) throws(FileError) -> [(entry: DirectoryEntry, document: SidecarDocument)] {
         guard let name = place.last else { return [] }
         var result: [(entry: DirectoryEntry, document: SidecarDocument)] = []
@@ -229,7 +213,7 @@ extension Engine {
                         try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax))
                 else { continue }
                 result.append((entry, document))
-            } catch { guard !error.mayPass else { throw error } }
+            } catch { guard isPassedOver || !error.mayPass else { throw error } }
         }
         return result
     }

@@ -169,7 +169,7 @@ extension Engine {
         guard let path = reference.path, let base,
             let entry = try? files(reference.root).entry(at: path), entry.stamp.isSameFile(as: base.stamp)
         else { return }
-        let written = (try? sidecars(beside: path, reference.root, unlike: sidecar)) ?? []
+        let written = try sidecars(beside: path, reference.root, unlike: sidecar, passingOver: true)
         _ = try readSidecars(written.map(\.entry), in: path.parent, root: reference.root, author: "scan")
     }
 

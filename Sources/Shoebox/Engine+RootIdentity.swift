@@ -115,7 +115,8 @@ extension Engine {
 
     /// Whether all of a watched folder is to be looked at, and not only some directories.
     func isWholeLookDue(_ root: RootKind) -> Bool {
-        wholeLooksAgain[root].map { $0.due <= world.uptimeMilliseconds() } ?? false
+        let now = world.uptimeMilliseconds()
+        return [wholeLooksAgain[root]?.due, putOffLooks[root]?.due].contains { due in due.map { $0 <= now } ?? false }
     }
 
     private func reportReplaced(_ root: RootKind) throws {

@@ -44,7 +44,11 @@ extension Engine {
         guard try putAwayReturnedFirst(root, &outcome) else { return outcome }
         let identity = presentIdentity(root)
         var scan = RootScan(engine: self, root: root, author: author)
-        try scan.run(directories: directories, outcome: &outcome)
+        do { try scan.run(directories: directories, outcome: &outcome) } catch let reason as LookPutOff {
+            try putOff(root, reason, &outcome)
+            return outcome
+        }
+        if directories == nil { putOffLooks[root] = nil }
         guard !outcome.isOffline else { return outcome }
         try noteIdentity(
             identity, of: root, isWhole: directories == nil, isBlind: scan.hasUnseen,

@@ -94,6 +94,7 @@ extension Engine {
                 "'shoebox trash list' shows what is there.")
         }
         var restored: [String] = []
+        var isAnyUnread = !unread.isEmpty
         var revived: [(choice: TrashChoice, id: RecordID, hash: Digest32)] = []
         let photos = Set(choices.map { WatchedPath(root: $0.root, path: $0.path) })
         for choice in choices {
@@ -122,6 +123,7 @@ extension Engine {
             } catch let error as FileError {
                 // As a new file it would have lost what was said of it.
                 left.append("'\(shown)': it can't be read now: \(error.reason)")
+                isAnyUnread = true
                 continue
             }
             switch makeApplier(choice.root).restore(choice.item, to: choice.path) {
@@ -147,16 +149,18 @@ extension Engine {
             }
             restored.append(shown)
         }
+        let remedy =
+            isAnyUnread
+            ? "Try again in a while; if it stays, check the disk." : "Move away what is there, and try again."
         guard !restored.isEmpty else {
             throw RequestError(
-                ExitCode.failed, "Nothing could be put back: \(left.joined(separator: "; ")).",
-                "Move away what is there, and try again.")
+                ExitCode.failed, "Nothing could be put back: \(left.joined(separator: "; ")).", remedy)
         }
         return Reply(
             code: left.isEmpty ? 0 : ExitCode.reported,
             lines: restored.map { "'\($0)' is back." } + left.map { "left in the trash: \($0)" },
             values: ["restored": String(restored.count), "left": String(left.count)],
-            remedy: left.isEmpty ? nil : "Move away what is there, and try again.")
+            remedy: left.isEmpty ? nil : remedy)
     }
 
     /// Whether this is the sidecar of a photo that is elsewhere by now, or nowhere: there is nothing beside it to speak of.

@@ -100,6 +100,24 @@ extension Engine {
         return true
     }
 
+    /// Whether the bytes of a content that was uploaded have to come from another device, as the container does not show them. Those
+    /// that lie in the trash are taken from there. False if the container can't be asked.
+    private func isAwaited(_ asset: AssetReference, of id: RecordID) throws -> Bool {
+        guard let location = asset.location, try localSources(of: asset.contentHash).isEmpty else { return false }
+        do {
+            guard try !AssetStore(mount: world.mount).isThere(location) else { return false }
+        } catch { return false }
+        do {
+            guard let place = try TrashContents(self).place(of: asset, where: { $0 == id }) else { return true }
+            trashSources[asset.contentHash] = place
+        } catch let error as FileError {
+            // It only helps, and stops nothing.
+            log("the trash cannot be listed: \(error)")
+            return true
+        }
+        return false
+    }
+
     /// Takes what a file holds now into the history, before it gets another content: else that would go to the trash as
     /// something that nobody knows, or count as what the file has already.
     ///
@@ -152,12 +170,13 @@ extension Engine {
             if isGone { return try putBackAnew(id, state, version: nil, shown) }
             if state.isLive { return try restoreContent(reference) }
             try requireWritable(id)
+            let isAwaited = try state.content.map { try self.isAwaited($0, of: id) } ?? false
             try store.write { db in
                 var writer = try HistoryWriter(db, engine: self, author: "cli")
                 try revive(id, state, &writer)
                 try writer.finish()
             }
-            return Reply(lines: ["\(back)."])
+            return Reply(lines: ["\(back)."] + (isAwaited ? [Self.awaitedLine] : []))
         }
         let found: ContentVersion?
         if let number = Int(version), version.utf8.count < 6 {
@@ -180,6 +199,7 @@ extension Engine {
         if isGone { return try putBackAnew(id, state, version: found, shown) }
         // What was cut to nothing has it no more.
         if state.isLive, state.content?.contentHash == found.asset.contentHash { return try restoreContent(reference) }
+        let isAwaited = try isAwaited(found.asset, of: id)
         var fields: [FieldKey: Value] = [.content: .asset(found.asset)]
         if let modified = found.modified { fields[.modified] = .integer(modified) }
         try store.write { db in
@@ -194,9 +214,12 @@ extension Engine {
                 state.isLive
                     ? "'\(shown)' gets the content of \(time); the present one goes to the trash."
                     : "\(back), with the content of \(time)."
-            ],
+            ] + (isAwaited ? [Self.awaitedLine] : []),
             values: ["contentHash": found.asset.contentHash.description])
     }
+
+    private static let awaitedLine =
+        "The cloud folder does not show its bytes now: it comes when it does, or when a device is there that has them in a folder or in its trash. Until then nothing changes here."
 
     // MARK: What was moved to another share, or out of one
 

@@ -30,8 +30,6 @@ public final class Engine {
     var unsettled: [WatchedPath: Unsettled] = [:]
     /// Folders on their way into a share that wait for a photo in them, since when (uptime).
     var heldCrossings: [WatchedPath: UInt64] = [:]
-    /// Places that could not be looked at, without which nothing of a look can be judged, since when (uptime).
-    var awaitedPlaces: [WatchedPath: UInt64] = [:]
     /// Files, and folders that wait for files, that could not be judged where they are, with where: somebody is writing them, or
     /// they can't be read.
     var withheld: [FileIdentity: Withheld] = [:]
@@ -76,6 +74,9 @@ public final class Engine {
     /// When all of a watched folder is to be looked at again (uptime), since something in it could not be judged while it may be
     /// another one than it was; and after which pause, milliseconds.
     var wholeLooksAgain: [RootKind: (due: UInt64, pause: UInt64)] = [:]
+    /// Watched folders of which nothing was taken, as it could not be judged, since when, and when all of it is to be looked at again
+    /// (uptime).
+    var putOffLooks: [RootKind: (since: UInt64, due: UInt64)] = [:]
     /// What was mounted where, when it was last asked.
     var mountsSeen: String?
     /// Zones of which tag files are gone, and since when (uptime).

@@ -190,7 +190,7 @@ extension RootScan {
             let noted = try some.filter { departure in
                 guard try engine.may(.deleteRecord, departure.id, db) else { return false }
                 guard let record = departure.record else {
-                    return try isFileOrFails(departure.file, at: departure.path, in: departure.root)
+                    return try isFileOrWaits(departure.file, at: departure.path, in: departure.root)
                 }
                 // It may have gone elsewhere in there; if it is gone, it may be back.
                 return try db.base(record) != nil && engine.missing[record] == nil
@@ -214,7 +214,7 @@ extension RootScan {
                     try db.departure(of: row.id)?.record == record.id,
                     let path = try db.basePath(of: row.id, top: [engine.top(row.root)])
                 else { return false }
-                return try isFileOrFails(record.stamp.identity, at: path, in: root.other)
+                return try isFileOrWaits(record.stamp.identity, at: path, in: root.other)
             }
         }.map(\.id)
     }
@@ -232,13 +232,13 @@ extension RootScan {
         return isFile(identity, at: former, in: root) != true
     }
 
-    /// Whether a file is at a path in a watched folder.
-    /// - Throws: `FileError` if that can be told another time: what has its place here would be taken for an edit of it.
-    private func isFileOrFails(
-        _ identity: FileIdentity, at path: RelativePath, in root: RootKind
-    ) throws(FileError) -> Bool {
-        let found = try engine.awaiting(.init(root: root, path: path)) { () throws(FileError) in
-            try engine.files(root).entry(at: path)?.stamp.identity == identity
+    /// Whether a file is at a path in a watched folder. Without an answer, what has its place here would be taken for an edit of it.
+    /// - Throws: `LookPutOff`.
+    private func isFileOrWaits(
+        _ identity: FileIdentity, at path: RelativePath, in other: RootKind
+    ) throws(LookPutOff) -> Bool {
+        let found = try engine.awaiting(.init(root: other, path: path), in: root) { () throws(FileError) in
+            try engine.files(other).entry(at: path)?.stamp.identity == identity
         }
         return found == true
     }

@@ -193,7 +193,10 @@ struct RootScan {
             ancestor = ancestor[..<slash]
             guard listed.contains(String(ancestor)) else { continue }
             let top = engine.display(.root, root)
-            guard let path = RelativePath(String(shown.dropFirst(top.utf8.count + 1))) else { return false }
+            // What is not shown as it is can't be looked for.
+            guard let path = RelativePath(String(shown.dropFirst(top.utf8.count + 1))),
+                !shown.contains("\\"), !shown.contains("\u{FFFD}")
+            else { return false }
             do { return try files.entry(at: path) == nil } catch { return error.isAbsence }
         }
         return false

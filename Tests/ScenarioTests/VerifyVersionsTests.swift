@@ -44,6 +44,25 @@ struct VerifyVersionsTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `who gives a photo an earlier content that is gone is told so, and gets it from whoever has it in the trash`(
+        isOwnTrash: Bool
+    ) throws {
+        let past = try Past()
+        let party = past.party
+        party.village.world.storage.rawRemove(past.edited)
+        let replica = isOwnTrash ? party.bob : party.alice
+        let photo = isOwnTrash ? party.bob.path("alice/Summer/a.jpg", .shared) : party.alice.path("Summer/a.jpg")
+        let reply = replica.request(.restoreVersion(path: photo, version: "2"))
+        #expect(reply.code == 0 && reply.lines.count == (isOwnTrash ? 1 : 2), "\(reply)")
+        for _ in 0..<4 {
+            _ = try party.village.settle()
+            party.village.world.clock.advance(milliseconds: 61_000)
+        }
+        #expect(try party.village.settle())
+        party.expectShown(["a.jpg": "aaa"])
+    }
+
     @Test func `what is gone of them is named, and comes back from the trash of who has it there`() throws {
         let past = try Past()
         let party = past.party
