@@ -162,6 +162,7 @@ extension Engine {
         else { return true }
         guard try checkRoot(root) else { return false }
         var present: BaseRow?
+        var isFolderKnown = true
         let path = try store.read { db -> RelativePath? in
             let folder = try folder(of: orphan, named: name, RecordID(zone: zone, name: parent), root, db)
             // By the sidecar's name: the photo that is gone may have lost its own to another one before.
@@ -175,7 +176,13 @@ extension Engine {
                     return nil
                 }
             }
-            return try db.basePath(of: folder, top: [top(root)])?.appending(name)
+            if let folder = try db.basePath(of: folder, top: [top(root)]) { return folder.appending(name) }
+            // The folder was forgotten with what had been put away of it.
+            guard let place = orphan.directory?.appending(name),
+                try self.present(place, root)?.stamp.isUnchanged(from: orphan.stamp) == true
+            else { return nil }
+            isFolderKnown = false
+            return place
         }
         guard let path else { return true }
         switch trashSidecar(path, expecting: orphan.stamp, root: root) {
@@ -185,9 +192,20 @@ extension Engine {
         case .stale:
             // Edited meanwhile: it is read for the photo that it is beside.
             later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
-        case .done: break
+        case .done:
+            if !isFolderKnown { try removeForgotten(path.parent, root) }
         }
         if let present { besides.insert(present.id) }
         return true
+    }
+
+    /// Removes a directory, and those above it, in which nothing is left and that no folder of the base is.
+    private func removeForgotten(_ directory: RelativePath, _ root: RootKind) throws {
+        var directory = directory
+        while !directory.isRoot, try store.read({ db in try db.base(at: directory, root: root, top: top(root)) }) == nil
+        {
+            do { try files(root).removeDirectory(directory) } catch { return }
+            directory = directory.parent
+        }
     }
 }

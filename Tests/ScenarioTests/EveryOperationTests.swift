@@ -63,7 +63,7 @@ import Testing
                 some(Self.samples / 4, of: looks, deed) + some(Self.samples * 3 / 4, of: changes, deed) + steps
         }
         for (number, mishap, operation) in cases {
-            let comment: Comment = "\(mishap) at operation \(number) of \(deed): \(operation)"
+            var comment: Comment = "\(mishap) at operation \(number) of \(deed): \(operation)"
             // Up to what fails it is the very same run: what keys are wrapped with, too.
             try SeededWrapping.run(seed: 1) {
                 try stage.reset()
@@ -82,8 +82,12 @@ import Testing
                 if isReopened { try stage.restartVictim() }
                 if hasDied, mishap == .powerCut {
                     // Nor need what is done after it work at once: one operation of that fails, and the process goes on.
-                    machine.faults.set(.fail(.inputOutput), after: number * 7 % Self.recoveryMax)
+                    let later = machine.faults.operationCount + number * 7 % Self.recoveryMax
+                    machine.faults.set(.fail(.inputOutput), after: later - machine.faults.operationCount)
                     stage.rounds()
+                    if let failed = machine.faults.log.first(where: { $0.number == later }) {
+                        comment = "\(comment), then \(failed)"
+                    }
                     machine.faults.clear()
                 }
                 guard try stage.settle() else {
