@@ -55,6 +55,8 @@ extension Engine {
         if privateZone == nil {
             try findPrivateZone(isThere: store.read { db in try db.metaText(Self.isJoiningKey) } != nil)
         }
+        // Found by now. Of a container that was made anew later, nobody says that it has one.
+        try store.write { db in try db.setMetaText(Self.isJoiningKey, nil) }
         for root in RootKind.allCases { try mark(root, container: opened.id, host: host, takeOver: takeOver) }
     }
 

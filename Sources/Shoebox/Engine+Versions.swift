@@ -95,6 +95,11 @@ extension Engine {
     func findBytes(_ asset: AssetReference, of id: RecordID) throws -> Bool {
         if asset.location != nil { return true }
         if try !localSources(of: asset.contentHash).isEmpty { return true }
+        return try takeFromTrash(asset, of: id)
+    }
+
+    /// Has a content taken from the trash when the folders are brought up to date; false if it is not there.
+    private func takeFromTrash(_ asset: AssetReference, of id: RecordID) throws -> Bool {
         guard let place = try TrashContents(self).place(of: asset, where: { $0 == id }) else { return false }
         trashSources[asset.contentHash] = place
         return true
@@ -107,15 +112,11 @@ extension Engine {
         do {
             guard try !AssetStore(mount: world.mount).isThere(location) else { return false }
         } catch { return false }
-        do {
-            guard let place = try TrashContents(self).place(of: asset, where: { $0 == id }) else { return true }
-            trashSources[asset.contentHash] = place
-        } catch let error as FileError {
+        do { return try !takeFromTrash(asset, of: id) } catch let error as FileError {
             // It only helps, and stops nothing.
             log("the trash cannot be listed: \(error)")
             return true
         }
-        return false
     }
 
     /// Takes what a file holds now into the history, before it gets another content: else that would go to the trash as

@@ -188,18 +188,12 @@ struct RootScan {
 
     /// Whether what a problem names has gone along with a folder that it was in, which is missing from one that was listed.
     private func isGone(_ shown: String, below listed: Set<String>) -> Bool {
-        var ancestor = Substring(shown)
-        while let slash = ancestor.lastIndex(of: "/") {
-            ancestor = ancestor[..<slash]
-            guard listed.contains(String(ancestor)) else { continue }
-            let top = engine.display(.root, root)
-            // What is not shown as it is can't be looked for.
-            guard let path = RelativePath(String(shown.dropFirst(top.utf8.count + 1))),
-                !shown.contains("\\"), !shown.contains("\u{FFFD}")
-            else { return false }
-            do { return try files.entry(at: path) == nil } catch { return error.isAbsence }
-        }
-        return false
+        // What is not shown as it is can't be looked for.
+        let top = engine.display(.root, root)
+        guard listed.contains(where: { shown.hasPrefix($0 + "/") }), !shown.contains("\\"), !shown.contains("\u{FFFD}"),
+            let path = RelativePath(String(shown.dropFirst(top.utf8.count + 1)))
+        else { return false }
+        do { return try files.entry(at: path) == nil } catch { return error.isAbsence }
     }
 
     /// Looks at what of a directory is not as the base has it, and puts what needs a closer look aside.

@@ -82,8 +82,9 @@ import Testing
                 if isReopened { try stage.restartVictim() }
                 if hasDied, mishap == .powerCut {
                     // Nor need what is done after it work at once: one operation of that fails, and the process goes on.
-                    let later = machine.faults.operationCount + number * 7 % Self.recoveryMax
-                    machine.faults.set(.fail(.inputOutput), after: later - machine.faults.operationCount)
+                    let pause = number * 7 % Self.recoveryMax
+                    let later = machine.faults.operationCount + pause
+                    machine.faults.set(.fail(.inputOutput), after: pause)
                     stage.rounds()
                     if let failed = machine.faults.log.first(where: { $0.number == later }) {
                         comment = "\(comment), then \(failed)"
