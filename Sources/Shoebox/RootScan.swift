@@ -221,7 +221,7 @@ struct RootScan {
             guard let name = listed.name(at: item.index) else { continue }
             let (raw, child) = (listed.entries[item.index], item.glance)
             let entry = DirectoryEntry(name: name, kind: raw.kind, stamp: raw.stamp)
-            if let id, item.glance == nil, !SidecarName.photos(for: name).isEmpty {
+            if let id, item.glance?.kind != .file, !SidecarName.photos(for: name).isEmpty {
                 sidecarNames[id, default: []].insert(name)
             }
             guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory)
@@ -281,11 +281,13 @@ struct RootScan {
                 }
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }
-                if child == nil, !SidecarName.photos(for: entry.name).isEmpty {
+                if child?.kind != .file, !SidecarName.photos(for: entry.name).isEmpty {
                     switch try engine.sidecarStanding(entry, in: path, folder: id, root: root) {
                     case .unchanged: continue
                     case .own:
                         listing.sidecars.append(entry)
+                        // A folder that was here is gone: this is no file in its place.
+                        if let known = try row(entry.name, child) { listing.missing.append(known) }
                         continue
                     case .foreign: break
                     case .unreadable(let error):

@@ -34,6 +34,33 @@ import Testing
         }
     }
 
+    @Test func `a sidecar in the place of a folder that was put there in its stead is the photo's again`() throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, village, disk) = (party.alice, party.village, party.alice.machine.library)
+        try #require(alice.request(.caption(path: alice.path("Private/c.jpg"), text: "twelve")).code == 0)
+        try #require(try village.settle())
+        let text = String(decoding: try disk.read("Private/c.jpg.json"), as: UTF8.self)
+        try disk.delete("Private/c.jpg.json")
+        try disk.makeDirectories(try #require(RelativePath("Private/c.jpg.json")))
+        try village.pass(2)
+        try disk.move("Private/c.jpg", to: "Summer/c.jpg")
+        try disk.move("Private/c.jpg.json", to: "Summer/c.jpg.json")
+        try #require(try village.settle())
+        try disk.delete("Summer/c.jpg.json")
+        try disk.write("Summer/c.jpg.json", text.replacing("twelve", with: "thirteen"))
+        try #require(try village.settleDeletions())
+        for (replica, path, root) in [
+            (alice, "Summer/c.jpg", RootKind.library), (party.bob, "alice/Summer/c.jpg", .shared),
+        ] {
+            // Where the folder was shown, the sidecar had to have another name, and keeps it.
+            let disk = root == .library ? replica.machine.library : replica.machine.shared
+            let written = [".json", ".shoebox.json"].compactMap { try? disk.text(path + $0) }
+            #expect(
+                written.count == 1 && written.allSatisfy { $0.contains("thirteen") }, "\(replica.label): \(written)")
+            #expect(replica.tree(root)[path + ".json"] == nil, "\(replica.label): \(replica.tree(root))")
+        }
+    }
+
     @Test(arguments: Broken.allCases)
     func `a sidecar that cannot be read is reported and left alone`(broken: Broken) throws {
         let party = try Party(bob: "readOnly")
