@@ -282,12 +282,17 @@ struct RootScan {
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }
                 if child?.kind != .file, !SidecarName.photos(for: entry.name).isEmpty {
-                    switch try engine.sidecarStanding(entry, in: path, folder: id, root: root) {
-                    case .unchanged: continue
-                    case .own:
-                        listing.sidecars.append(entry)
-                        // A folder that was here is gone: this is no file in its place.
-                        if let known = try row(entry.name, child) { listing.missing.append(known) }
+                    let standing = try engine.sidecarStanding(entry, in: path, folder: id, root: root)
+                    switch standing {
+                    case .unchanged, .own:
+                        if case .own = standing { listing.sidecars.append(entry) }
+                        // A folder that was here is gone, and no file of its own is in its place.
+                        if let known = try row(entry.name, child),
+                            try !waitsForReplaced(known, by: entry, in: path, outcome: &outcome)
+                        {
+                            listing.changed.append(known)
+                            replacedFolders.append((known, path.appending(entry.name)))
+                        }
                         continue
                     case .foreign: break
                     case .unreadable(let error):
@@ -330,7 +335,7 @@ struct RootScan {
         }
         for entry in listing.sidecars { troubled.insert(engine.display(path.appending(entry.name), root)) }
         if !listing.sidecars.isEmpty { foundSidecars.append((path, listing.sidecars)) }
-        if !listing.candidates.isEmpty {
+        if !listing.candidates.isEmpty || !listing.changed.isEmpty {
             candidateCount += listing.candidates.count
             pending.append(listing)
         }

@@ -58,6 +58,9 @@ import Testing
             #expect(
                 written.count == 1 && written.allSatisfy { $0.contains("thirteen") }, "\(replica.label): \(written)")
             #expect(replica.tree(root)[path + ".json"] == nil, "\(replica.label): \(replica.tree(root))")
+            #expect(
+                disk.entries().filter { "\($0.key)".hasSuffix("c.jpg.json") && $0.value.kind == .directory }.isEmpty,
+                "\(replica.label)")
         }
     }
 

@@ -12,7 +12,17 @@ struct CommandDaemonTests {
         let second = try alice.run(["run"])
         #expect(second.code == 11)
         #expect(second.errors.contains("\(daemon.processIdentifier)"))
-        #expect(try alice.initialize().code == 11, "init needs the lock too")
+        #expect(try alice.initialize(["--take-over"]).code == 11, "what changes something needs the lock")
+    }
+
+    @Test func `init with the same values is fine while the daemon runs, and another value is refused`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        _ = try alice.startDaemon()
+        let again = try alice.initialize()
+        #expect(again.code == 0 && again.output.contains("is set up"), "\(again.errors)")
+        let elsewhere = try alice.initialize(["--library", alice.library + "2"])
+        #expect(elsewhere.code == 1 && elsewhere.errors.contains("\"library\""), "\(elsewhere.errors)")
     }
 
     @Test(arguments: [SIGTERM, SIGINT])

@@ -50,6 +50,34 @@ struct DeviceCommandTests {
         #expect(devices.contains { $0.object?["isThis"] == .bool(false) && $0.object?["lastSeen"]?.text != nil })
     }
 
+    @Test func `a device that waits to be let in makes no account, and one that nobody let in has not joined`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.must("sync")
+        let phone = CommandPerson(name: "phone", place: place)
+        let join = ["init", "--join", "--wait", "0"] + initArguments(phone)
+        let plain = ["init"] + initArguments(phone)
+        #expect(try phone.run(join).code == 3)
+        let refused = try phone.run(plain)
+        #expect(refused.code == 1 && refused.errors.contains("--join"), "\(refused.errors)")
+        let state = phone.home + "/state/shoebox/alice"
+        try FileManager.default.removeItem(atPath: state + "/pending")
+        #expect(try phone.run(plain).code == 0)
+        #expect(try phone.run(plain).code == 0, "again is fine")
+        let unjoined = try phone.run(join)
+        #expect(unjoined.code == 1 && unjoined.errors.contains("--take-over"), "\(unjoined.errors)")
+        try FileManager.default.moveItem(atPath: state, toPath: state + ".away")
+        let waiting = try phone.run(join + ["--take-over"])
+        #expect(waiting.code == 3, "\(waiting.errors)")
+        let error = try #require(try JSONText.parse(waiting.errors).object?["error"]?.object)
+        let code = try #require(error["message"]?.text?.split(separator: " ").last?.dropLast())
+        try alice.must("device", "approve", String(code))
+        #expect(try phone.run(join + ["--take-over"]).code == 0)
+        #expect(try phone.run(join).code == 0, "again is fine")
+        let first = try alice.must("account", "show", "--json").json
+        #expect(try phone.must("account", "show", "--json").json["id"] == first["id"])
+    }
+
     @Test func `nobody's code is approved for an account that it did not ask for`() throws {
         let place = try CommandPlace()
         let alice = try place.person("alice")

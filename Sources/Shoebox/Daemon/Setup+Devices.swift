@@ -87,6 +87,25 @@ extension Setup {
         unlink(state.pendingFile.text)
     }
 
+    /// Refuses to make a new account where this device has asked to be let into one: --join was left out.
+    func refuseWaiting(_ state: StateDirectory) throws {
+        guard access(state.pendingFile.text, F_OK) == 0 else { return }
+        throw RequestError(
+            ExitCode.failed,
+            "This device has asked to be one more of the account '\(account)', and waits to be let in.",
+            "Repeat this command with --join. If a new account is meant after all, remove \(state.pendingFile) first.")
+    }
+
+    /// Refuses to say that a device has joined which no other one ever let in.
+    func refuseUnjoined(_ existing: Identity, _ state: StateDirectory) throws {
+        guard let device = try existing.accountEntry()?.devices[existing.device], device.addedBy == nil else { return }
+        throw RequestError(
+            ExitCode.failed,
+            "This is a device of the account '\(account)' (\(existing.account.fingerprint)) already, and it was not let in by another one.",
+            "If that is the account that you mean, there is nothing to join. If it is not, move \(state.path) away, and repeat this command with --take-over."
+        )
+    }
+
     private func admitted(_ pending: PendingDevice, _ pairing: Pairing, _ world: World) throws -> Identity? {
         guard let id = try pairing.admittedTo(pending.publicKeys.device) else { return nil }
         let directory = AccountDirectory(mount: world.mount)

@@ -83,6 +83,7 @@ public struct Setup {
         if isNew { try refuseOverlap(installation) }
         let state = installation.state
         try state.make()
+        if !isNew, let done = try outcomeWhileRunning(installation) { return done }
         let lock = try LibraryLock.acquire(state)
         defer { lock.release() }
         let world = installation.world()
@@ -110,6 +111,17 @@ public struct Setup {
             installation: installation, fingerprint: engine.identity.account.fingerprint, madeContainer: madeContainer,
             madeAccount: madeAccount, namesakes: namesakes,
             recoveryFile: access(recovery.text, F_OK) == 0 ? recovery : nil)
+    }
+
+    /// What is set up already, if another process serves it: its configuration was written last, so that all is done.
+    private func outcomeWhileRunning(_ installation: Installation) throws -> Outcome? {
+        guard !takesOver, importFile == nil, joins == nil, LibraryLock.holder(of: installation.state) != nil,
+            let identity = try installation.state.readIdentity(), identity.label == account
+        else { return nil }
+        let recovery = installation.state.recoveryFile(account: account)
+        return Outcome(
+            installation: installation, fingerprint: identity.account.fingerprint, madeContainer: false,
+            madeAccount: false, recoveryFile: access(recovery.text, F_OK) == 0 ? recovery : nil)
     }
 
     private func namesakes(_ engine: Engine) throws -> [String] {
@@ -296,6 +308,7 @@ public struct Setup {
                     "Use that name, or write another \"state\" into the configuration.")
             }
             if let importFile { try refuseOther(importFile, than: existing, state, world) }
+            if joins != nil { try refuseUnjoined(existing, state) }
             try finishJoining(state, world)
             return false
         }
@@ -309,6 +322,7 @@ public struct Setup {
             try finishJoining(state, world)
             return false
         }
+        try refuseWaiting(state)
         let made = try Identity.create(
             label: account, deviceLabel: host, nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
         // First what restores the account: an account without it must never be.
