@@ -62,13 +62,18 @@ extension Engine {
     ) throws -> Bool? {
         let files = files(row.root)
         var taken: [FileName: FileStamp] = [:]
-        for candidate in SidecarName.candidates(for: row.name) {
+        var candidates = SidecarName.candidates(for: row.name)
+        for candidate in candidates {
             if let entry = try files.entry(at: directory.appending(candidate)) { taken[candidate] = entry.stamp }
+        }
+        // Where it lies it stays, also if what had the better name is gone by now: a photo has one sidecar.
+        if let former, taken[former.name] != nil, let index = candidates.firstIndex(of: former.name) {
+            candidates.insert(candidates.remove(at: index), at: 0)
         }
         var replaced: FileStamp?
         var unknown: JSONObject = [:]
         var name: FileName?
-        for candidate in SidecarName.candidates(for: row.name) {
+        for candidate in candidates {
             guard let stamp = taken[candidate] else {
                 name = candidate
                 break

@@ -1,3 +1,4 @@
+import Foundation
 import Shoebox
 import ShoeboxLibrary
 import ShoeboxModel
@@ -145,6 +146,42 @@ import Testing
                 "\(replica.tree(.library, sidecars: true).keys)")
             let own = replica.tree(.library, sidecars: true)["a.jpg.shoebox.json"] ?? ""
             #expect(own.contains("sea"), "\(replica.machine.name): \(own)")
+        }
+        // Also when the other one is gone a photo has one sidecar: two would say different things.
+        try alice.machine.library.delete("a.jpg.json")
+        for _ in 0..<4 { try village.settleDeletions() }
+        for (replica, text) in [(second, "lake"), (alice, "hill")] {
+            _ = replica.request(.caption(path: replica.path("a.jpg"), text: text))
+            try #require(try village.settle())
+            for replica in [alice, second] {
+                let sidecars = replica.tree(.library, sidecars: true).filter { $0.key.hasSuffix(".json") }
+                #expect(
+                    sidecars.count == 1 && sidecars.allSatisfy { $0.value.contains(text) },
+                    "\(replica.machine.name): \(sidecars)")
+            }
+        }
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `two sidecars of one photo come to rest`(isEdited: Bool, isCommand: Bool) throws {
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
+        _ = second.request(.caption(path: second.path("a.jpg"), text: "sea"))
+        try #require(try village.settle())
+        let text = try alice.machine.library.text("a.jpg.json")
+        try alice.machine.library.write(
+            "a.jpg.shoebox.json", isEdited ? text.replacingOccurrences(of: "sea", with: "lake") : text)
+        try #require(try village.settle())
+        for (replica, former, text) in [(second, isEdited ? "lake" : "sea", "hill"), (alice, "hill", "wood")] {
+            if isCommand {
+                _ = replica.request(.caption(path: replica.path("a.jpg"), text: text))
+            } else {
+                let disk = replica.machine.library
+                try disk.write("a.jpg.json", disk.text("a.jpg.json").replacingOccurrences(of: former, with: text))
+            }
+            try #require(try village.settle(), "\(text)")
+        }
+        for replica in [alice, second] {
+            #expect(try replica.machine.library.text("a.jpg.json").contains("wood"))
         }
     }
 
