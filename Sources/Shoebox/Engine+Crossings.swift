@@ -181,9 +181,11 @@ extension Engine {
     private func changedSidecar(
         _ sidecar: SidecarRow?, of id: RecordID, at place: RelativePath, _ root: RootKind
     ) throws -> (entry: DirectoryEntry, document: SidecarDocument)? {
-        try awaitedSidecars(beside: place, root, unlike: sidecar).first { _, document in
+        let found = try awaitedSidecars(beside: place, root, unlike: sidecar).filter { _, document in
             try (document.record ?? id.name) == id.name && isUnderstood(document, of: id)
         }
+        // Of two, as where one was copied, the one that was written last for it says what was changed.
+        return found.first { $0.entry.name == sidecar?.name } ?? found.first
     }
 
     /// The sidecars beside a place to which a photo goes; none if they have been unreadable for a while.

@@ -62,14 +62,14 @@ extension Engine {
     ) throws -> Bool? {
         let files = files(row.root)
         var taken: [FileName: FileStamp] = [:]
-        var candidates = SidecarName.candidates(for: row.name)
-        for candidate in candidates {
+        for candidate in SidecarName.candidates(for: row.name) {
             if let entry = try files.entry(at: directory.appending(candidate)) { taken[candidate] = entry.stamp }
         }
         // Where it lies it stays, also if what had the better name is gone by now: a photo has one sidecar.
-        if let former, taken[former.name] != nil, let index = candidates.firstIndex(of: former.name) {
-            candidates.insert(candidates.remove(at: index), at: 0)
-        }
+        let candidates =
+            SidecarName.candidates(for: row.name).filter { taken[$0] != nil && $0 == former?.name }
+            + SidecarName.candidates(for: row.name).filter { taken[$0] != nil && $0 != former?.name }
+            + SidecarName.candidates(for: row.name).filter { taken[$0] == nil }
         var replaced: FileStamp?
         var unknown: JSONObject = [:]
         var name: FileName?
@@ -83,10 +83,11 @@ extension Engine {
             guard former?.name == candidate, let known = former?.stamp, known.isUnchanged(from: stamp) else {
                 switch SidecarDocument.read(bytes) {
                 case .foreign where former?.name != candidate: continue
+                case .document where try isSidecar(candidate, stamp, ofOtherThan: row): continue
                 case let found:
                     // Ours, and edited since it was last read: it is read before it is written. It may be gone by then.
                     let place = WatchedPath(root: row.root, path: directory)
-                    if !awaitedSidecars.contains(place) { later[place] = world.uptimeMilliseconds() }
+                    if !awaitedSidecars.contains(place) { lookAtObstacle(in: place) }
                     if case .document = found { return nil }
                     return false
                 }
@@ -146,11 +147,24 @@ extension Engine {
         }
     }
 
+    /// Whether a file is the sidecar of another file: `X.shoebox.json` may be the one of `X`, or of `X.shoebox`.
+    private func isSidecar(_ name: FileName, _ stamp: FileStamp, ofOtherThan row: BaseRow) throws -> Bool {
+        try store.read { db in
+            try SidecarName.photos(for: name).contains { photo in
+                guard photo != row.name, let other = try db.base(named: photo, in: row.parent, root: row.root),
+                    let sidecar = try db.sidecar(other.id)
+                else { return false }
+                return sidecar.name == name && sidecar.stamp.isUnchanged(from: stamp)
+            }
+        }
+    }
+
     /// Whether a photo is where it was last seen: a person may have moved it just now, sidecar and all. If not, it is looked for.
     private func isPhotoThere(_ row: BaseRow, in directory: RelativePath) throws -> Bool {
         let entry = try files(row.root).entry(at: directory.appending(row.name))
         if entry?.kind == .file, entry?.stamp.isSameFile(as: row.stamp) == true { return true }
-        if missing[row.id] == nil { later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds() }
+        // Something else may stand in its place for long, such as a symbolic link.
+        if missing[row.id] == nil { lookAtObstacle(in: .init(root: row.root, path: directory)) }
         return false
     }
 
@@ -203,17 +217,22 @@ extension Engine {
     /// edited since it was last read is the photo's all the same, and is read at its new place.
     @discardableResult
     func moveSidecarFile(of id: RecordID, from old: RelativePath, to new: RelativePath, root: RootKind) throws -> Bool {
-        guard var row = try store.read({ db in try db.sidecar(id) }), let name = new.last,
-            let target = SidecarName.candidates(for: name).first
-        else { return true }
+        guard var row = try store.read({ db in try db.sidecar(id) }), let name = new.last else { return true }
+        let targets = SidecarName.candidates(for: name)
+        guard let preferred = targets.first else { return true }
         let files = files(root)
         let source = old.parent.appending(row.name)
-        let destination = new.parent.appending(target)
-        guard source != destination, let entry = try files.entry(at: source), entry.kind == .file else { return true }
+        guard source != new.parent.appending(preferred), let entry = try files.entry(at: source), entry.kind == .file
+        else { return true }
         let isAsSeen = entry.stamp.isUnchanged(from: row.stamp)
         if !isAsSeen {
             guard try mayBeSidecar(source, of: id, files) else { return true }
         }
+        // Where another program's file has the better name, it has the other one.
+        let target = try targets.first { try !isForeign(new.parent.appending($0), files) }
+        guard let target else { return false }
+        let destination = new.parent.appending(target)
+        guard source != destination else { return true }
         guard try files.entry(at: destination) == nil else { return false }
         try files.rename(source, to: destination, mode: .failIfExists)
         row.name = target
@@ -222,6 +241,13 @@ extension Engine {
         let moved = row
         try store.write { db in try db.setSidecar(moved) }
         if !isAsSeen { later[.init(root: root, path: new.parent)] = world.uptimeMilliseconds() }
+        return true
+    }
+
+    /// Whether another program's file lies somewhere.
+    private func isForeign(_ path: RelativePath, _ files: any LocalFileSystem) throws -> Bool {
+        guard let entry = try files.entry(at: path), entry.kind == .file else { return false }
+        guard case .foreign = SidecarDocument.read(try readSidecar(path, files)) else { return false }
         return true
     }
 

@@ -102,7 +102,7 @@ extension Engine {
             let isCompanion = choice.path.last.map(SidecarName.photos)?.contains { name in
                 photos.contains(.init(root: choice.root, path: choice.path.parent.appending(name)))
             }
-            if isCompanion == true {
+            if isCompanion == true, try !isOfItsOwn(choice) {
                 // It may hold what no record does. Where it isn't free, it is written anew.
                 _ = makeApplier(choice.root).restore(choice.item, to: choice.path)
                 continue
@@ -163,11 +163,19 @@ extension Engine {
             remedy: left.isEmpty ? nil : remedy)
     }
 
+    /// Whether what has the name of a sidecar is a file with a record of its own, such as one of another program.
+    private func isOfItsOwn(_ choice: TrashChoice) throws -> Bool {
+        guard let id = choice.item.record, let name = try store.read({ db in try db.record(id) })?.name,
+            let photos = choice.path.last.map(SidecarName.photos)
+        else { return false }
+        return !SidecarName.photos(for: name).isEmpty && !photos.contains(name)
+    }
+
     /// Whether this is the sidecar of a photo that is elsewhere by now, or nowhere: there is nothing beside it to speak of.
     private func isAlone(_ choice: TrashChoice) throws -> Bool {
-        guard choice.item.record != nil, let names = choice.path.last.map(SidecarName.photos), !names.isEmpty else {
-            return false
-        }
+        guard choice.item.record != nil, let names = choice.path.last.map(SidecarName.photos), !names.isEmpty,
+            try !isOfItsOwn(choice)
+        else { return false }
         return try names.allSatisfy { try files(choice.root).entry(at: choice.path.parent.appending($0)) == nil }
     }
 
@@ -207,7 +215,7 @@ extension Engine {
         guard let zone = zones[id.zone], zone.row.root == choice.root, zone.mayWrite(account),
             let record = try store.read({ db in try db.record(id) }), !record.isLive, record.type.hasContent,
             // A sidecar lies there for its photo's record.
-            choice.path.last.map(SidecarName.photos)?.contains(where: { $0 == record.name }) != true,
+            try choice.path.last.map(SidecarName.photos)?.isEmpty != false || isOfItsOwn(choice),
             let state = try store.read({ db in try db.state(of: id) }), state.movedTo == nil
         else { return nil }
         let hash: Digest32

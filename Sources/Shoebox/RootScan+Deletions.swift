@@ -48,10 +48,7 @@ extension RootScan {
         let offered =
             root == .shared
             ? try engine.offerLeaveOfReplaced(missing: Set(moved.keys), isWhole: isRecursive && !hasUnseen) : []
-        let blindUntil = engine.unseen.filter { $0.key.root == root }.values.map {
-            $0 + engine.settings.blindMilliseconds
-        }
-        .filter { now < $0 }.max()
+        let blindUntil = blindUntil
         for (id, item) in moved {
             // Once a share may be left, nothing that is missing of it is a deletion.
             guard !offered.contains(id.zone), id.isZoneRoot || engine.zones[id.zone]?.row.state != .leaveOffered else {
@@ -101,9 +98,15 @@ extension RootScan {
         for id in moved.keys where batch.base[id] != nil { engine.missing[id] = nil }
     }
 
+    /// Until when nothing counts as gone, as what is missing may be in a directory that can't be looked at (uptime).
+    var blindUntil: UInt64? {
+        engine.unseen.filter { $0.key.root == root }.values.map { $0 + engine.settings.blindMilliseconds }
+            .filter { now < $0 }.max()
+    }
+
     /// What is not gone, as its file is elsewhere in the watched folders, though it can't be judged there yet, and the folders
     /// that it was in; with whether that may be over without anybody telling.
-    private func withheld() throws -> [RecordID: Bool] {
+    func withheld() throws -> [RecordID: Bool] {
         var result: [RecordID: Bool] = [:]
         for (identity, file) in engine.withheld {
             do {

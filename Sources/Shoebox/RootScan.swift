@@ -224,8 +224,11 @@ struct RootScan {
             if let id, item.glance?.kind != .file, !SidecarName.photos(for: name).isEmpty {
                 sidecarNames[id, default: []].insert(name)
             }
-            guard !engine.settings.ignore.ignores(path.appending(entry.name), isDirectory: entry.kind == .directory)
-            else { continue }
+            let isIgnored = engine.settings.ignore.ignores(
+                path.appending(entry.name), isDirectory: entry.kind == .directory)
+            let maySpeak = entry.kind == .file && child?.kind != .file && !SidecarName.photos(for: entry.name).isEmpty
+            // A photo's sidecar is written, and read, also where JSON files are ignored.
+            if isIgnored, try !maySpeak || !isBesidePhoto(entry.name, in: id) { continue }
             if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {
                 // What else has that name is in the way of it, and no photo.
                 if entry.kind == .directory { tagFolders.append((path.appending(entry.name), zone)) }
@@ -281,7 +284,7 @@ struct RootScan {
                 }
             case .file:
                 if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }
-                if child?.kind != .file, !SidecarName.photos(for: entry.name).isEmpty {
+                if maySpeak {
                     let standing = try engine.sidecarStanding(entry, in: path, folder: id, root: root)
                     switch standing {
                     case .unchanged, .own:
@@ -294,14 +297,18 @@ struct RootScan {
                             replacedFolders.append((known, path.appending(entry.name)))
                         }
                         continue
-                    case .foreign: break
+                    case .foreign: if isIgnored { continue }
                     case .unreadable(let error):
-                        guard error.code != .absent else { continue }
+                        guard error.code != .absent, !isIgnored else { continue }
                         let entryPath = path.appending(entry.name)
                         troubled.insert(engine.display(entryPath, root))
                         try reportUnreadable(entryPath, error)
-                        outcome.again(at: now + engine.settings.settleMilliseconds)
-                        engine.later[.init(root: root, path: path)] = now + engine.settings.settleMilliseconds
+                        // When it may be read again, its watcher says so.
+                        if error.code == .changedWhileReading {
+                            lookAgain(at: path, after: engine.settings.settleMilliseconds, outcome: &outcome)
+                        } else if error.mayPass {
+                            lookAgain(at: path, after: errorPause, outcome: &outcome)
+                        }
                         continue
                     }
                 }
@@ -341,6 +348,16 @@ struct RootScan {
         }
     }
 
+    /// Whether a file that has the name of a sidecar lies beside a known photo.
+    private func isBesidePhoto(_ name: FileName, in folder: RecordID?) throws -> Bool {
+        guard let folder else { return false }
+        return try engine.store.read { [root] db in
+            try SidecarName.photos(for: name).contains { photo in
+                try db.base(named: photo, in: folder, root: root)?.kind == .file
+            }
+        }
+    }
+
     /// Whether a file stands where a folder was, or a folder where a file was, and has not for long. Until it is as sure as
     /// a deletion that the former is gone, and did not turn up elsewhere, neither is taken.
     private mutating func waitsForReplaced(
@@ -355,6 +372,17 @@ struct RootScan {
         let isForeign = engine.zones[known.id.zone]?.row.isMine == false
         let wait = isForeign ? engine.settings.foreignDeletionMilliseconds : engine.settings.deletionMilliseconds
         guard now < since + wait else {
+            // What it was, or what was in it, may lie where it can't be judged or seen yet.
+            if let mayPass = try withheld()[known.id] {
+                hasHeld = true
+                if mayPass { lookAgain(at: directory, after: errorPause, outcome: &outcome) }
+                return true
+            }
+            if let end = blindUntil {
+                outcome.again(at: end)
+                engine.later[.init(root: root, path: directory)] = end
+                return true
+            }
             if known.kind == .folder {
                 // As many deletions at once as any others.
                 var batch = ScanBatch()

@@ -66,6 +66,37 @@ import Testing
         #expect(party.carol.sidecar("alice/Summer/\(photo)", .shared)?.fields.tags == ["Beach"])
     }
 
+    @Test(arguments: [false, true])
+    func `what was moved out of a folder in whose place a file is, and can't be judged yet, is not deleted`(
+        isWritten: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        let photo = party.carol.path("alice/Summer/deep/b.jpg", .shared)
+        try #require(party.carol.request(.tag(path: photo, titles: ["Beach"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        if isWritten { try disk.beginWriting("Summer/deep/b.jpg", Array("bbb".utf8)) }
+        try disk.move("Summer/deep/b.jpg", to: "Summer/b.jpg")
+        if isWritten {
+            try disk.continueWriting("Summer/deep/b.jpg", Array("b".utf8))
+        } else {
+            alice.machine.faults.setRule { operation in
+                operation.part == "library" && operation.path == "Summer/b.jpg"
+                    && ["open", "read"].contains(operation.name)
+                    ? .fail(.inputOutput) : nil
+            }
+        }
+        try disk.delete("Summer/deep")
+        try disk.write("Summer/deep", "a file")
+        for _ in 0..<80 { try party.village.pass(1) }
+        #expect(party.carol.tree(.shared).values.contains("bbb"))
+        alice.machine.faults.setRule(nil)
+        if isWritten { try disk.endWriting("Summer/deep/b.jpg") }
+        #expect(try party.village.settle())
+        party.expectShown(["a.jpg": "aaa", "b.jpg": isWritten ? "bbbb" : "bbb", "deep": "a file"])
+        #expect(party.bob.sidecar("alice/Summer/b.jpg", .shared)?.fields.tags == ["Beach"])
+    }
+
     enum Unjudged: CaseIterable { case unreadable, denied, stillWritten, hardToHash }
 
     @Test(arguments: Unjudged.allCases)

@@ -60,6 +60,13 @@ struct DeviceCommandTests {
         #expect(try phone.run(join).code == 3)
         let refused = try phone.run(plain)
         #expect(refused.code == 1 && refused.errors.contains("--join"), "\(refused.errors)")
+        let cloud = place.path + "/cloud"
+        try FileManager.default.moveItem(atPath: cloud, toPath: cloud + ".away")
+        try FileManager.default.createDirectory(atPath: cloud, withIntermediateDirectories: false)
+        #expect(try phone.run(plain).code == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: cloud).isEmpty, "no container is made there")
+        try FileManager.default.removeItem(atPath: cloud)
+        try FileManager.default.moveItem(atPath: cloud + ".away", toPath: cloud)
         let state = phone.home + "/state/shoebox/alice"
         try FileManager.default.removeItem(atPath: state + "/pending")
         #expect(try phone.run(plain).code == 0)

@@ -149,7 +149,7 @@ import Testing
         }
         // Also when the other one is gone a photo has one sidecar: two would say different things.
         try alice.machine.library.delete("a.jpg.json")
-        for _ in 0..<4 { try village.settleDeletions() }
+        for _ in 0..<4 { _ = try village.settleDeletions() }
         for (replica, text) in [(second, "lake"), (alice, "hill")] {
             _ = replica.request(.caption(path: replica.path("a.jpg"), text: text))
             try #require(try village.settle())

@@ -92,6 +92,7 @@ public struct Setup {
         let lostState = !isBound && state.isSetUp
         var madeContainer = false
         if try !takesOver && state.readIdentity() == nil { try refuseServed(world) }
+        if joins == nil, importFile == nil, try state.readIdentity() == nil { try refuseWaiting(state) }
         if joins != nil {
             // A device that joins an account finds the account's container there; a new one would be another place.
             try openContainer(world)
@@ -113,11 +114,16 @@ public struct Setup {
             recoveryFile: access(recovery.text, F_OK) == 0 ? recovery : nil)
     }
 
-    /// What is set up already, if another process serves it: its configuration was written last, so that all is done.
+    /// What is set up already, if another process serves it.
     private func outcomeWhileRunning(_ installation: Installation) throws -> Outcome? {
         guard !takesOver, importFile == nil, joins == nil, LibraryLock.holder(of: installation.state) != nil,
             let identity = try installation.state.readIdentity(), identity.label == account
         else { return nil }
+        // The folders' markers are written last.
+        let world = installation.world()
+        for files in [world.library, world.shared] {
+            guard try RootMarker.read(from: files)?.replica == identity.replica else { return nil }
+        }
         let recovery = installation.state.recoveryFile(account: account)
         return Outcome(
             installation: installation, fingerprint: identity.account.fingerprint, madeContainer: false,
@@ -322,7 +328,6 @@ public struct Setup {
             try finishJoining(state, world)
             return false
         }
-        try refuseWaiting(state)
         let made = try Identity.create(
             label: account, deviceLabel: host, nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
         // First what restores the account: an account without it must never be.
