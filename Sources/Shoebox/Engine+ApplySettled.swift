@@ -89,24 +89,30 @@ extension Engine {
             }
             guard let (shown, path, isWritable) = found else { continue }
             var row = shown
-            let wanted = isWritable ? row.stamp.mode | 0o200 : row.stamp.mode & ~0o222
-            guard wanted != row.stamp.mode else { continue }
-            guard setMode(wanted, at: path, of: row) else { continue }
-            row.stamp.mode = wanted
-            let noted = row
-            try store.write { db in try db.setBase(noted) }
+            let isAsWanted = (row.stamp.mode & 0o222 != 0) == isWritable
+            if !isAsWanted, let mode = setMode(isWritable: isWritable, at: path, root, seen: row.stamp) {
+                row.stamp.mode = mode
+                let noted = row
+                try store.write { db in try db.setBase(noted) }
+            }
+            let (sidecar, maySpeak) = try store.read { db in
+                (try db.sidecar(record.id), try may(.rate, record.id, db))
+            }
+            guard let sidecar else { continue }
+            _ = setMode(isWritable: maySpeak, at: path.parent.appending(sidecar.name), root, seen: sidecar.stamp)
         }
     }
 
-    /// Whether the permission bits of a file that is as last seen could be set.
-    private func setMode(_ mode: UInt16, at path: RelativePath, of row: BaseRow) -> Bool {
+    /// The permission bits that a file has from now on; nil if it is not as last seen.
+    private func setMode(isWritable: Bool, at path: RelativePath, _ root: RootKind, seen: FileStamp) -> UInt16? {
         do {
-            guard try files(row.root).entry(at: path)?.stamp.isUnchanged(from: row.stamp) == true else { return false }
-            try files(row.root).setMode(path, mode)
-            return true
+            guard let stamp = try files(root).entry(at: path)?.stamp, stamp.isUnchanged(from: seen) else { return nil }
+            let mode = isWritable ? stamp.mode | 0o200 : stamp.mode & ~0o222
+            if mode != stamp.mode { try files(root).setMode(path, mode) }
+            return mode
         } catch {
-            log("the permission bits of '\(row.name)' stay: \(error)")
-            return false
+            log("the permission bits of '\(path)' stay: \(error)")
+            return nil
         }
     }
 }

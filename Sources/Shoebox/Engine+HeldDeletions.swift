@@ -70,14 +70,16 @@ extension Engine {
         let isLacked = found.mayLack && count > 0
         let count = count + taken
         let limit = isReplaced ? 50 : settings.massDeletionPercent
+        // What waits goes on to wait when some of it is put back: a person is asked, and is not done yet.
+        let isWaiting = try count > taken && heldRoots.contains(root) && !isConfirmed(root)
         let isMass =
             isLacked || (isReplaced || count > settings.massDeletionCount) && count * 100 > known * limit
-        guard isMass || !emptied.isEmpty else { return true }
+        guard isMass || isWaiting || !emptied.isEmpty else { return true }
         if try isConfirmed(root) {
             confirmedNow.insert(root)
             return true
         }
-        if !isMass {
+        if !isMass, !emptied.isEmpty {
             let titles = emptied.map { "'\(zones[$0]?.control.title ?? "")'" }.joined(separator: ", ")
             try report(
                 "massDeletion", path: display(.root, root),

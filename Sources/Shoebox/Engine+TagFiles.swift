@@ -113,7 +113,14 @@ extension Engine {
         let target = path(title)
         let file = TagFile(record: tag, name: title).encoded()
         if written == title, let entry = try files(root).entry(at: target) {
-            guard try isCutOff(target, of: file, root) else { return false }
+            guard try isCutOff(target, of: file, root) else {
+                let isWritable = entry.stamp.mode & 0o200 != 0
+                if !zone.row.isMine, isWritable != zone.mayWrite(account) {
+                    let mode = isWritable ? entry.stamp.mode & ~0o222 : entry.stamp.mode | 0o200
+                    try files(root).setMode(target, mode)
+                }
+                return false
+            }
             if case .failed = applier.trash(
                 target, expecting: entry.stamp, record: RecordID(zone: zone.id, name: tag))
             {

@@ -65,6 +65,9 @@ extension Engine {
 
     // MARK: Bringing back
 
+    /// Within what time a photo and its sidecar go to the trash, milliseconds.
+    private static let companionMilliseconds: UInt64 = 60_000
+
     /// Something in the trash and where it belongs.
     private struct TrashChoice {
         var root: RootKind
@@ -95,6 +98,8 @@ extension Engine {
         }
         var restored: [String] = []
         var isAnyUnread = !unread.isEmpty
+        var isAnyAlone = false
+        var photosBack: [WatchedPath] = []
         var revived: [(choice: TrashChoice, id: RecordID, hash: Digest32)] = []
         let photos = Set(choices.map { WatchedPath(root: $0.root, path: $0.path) })
         for choice in choices {
@@ -103,12 +108,16 @@ extension Engine {
                 photos.contains(.init(root: choice.root, path: choice.path.parent.appending(name)))
             }
             if isCompanion == true, try !isOfItsOwn(choice) {
-                // It may hold what no record does. Where it isn't free, it is written anew.
-                _ = makeApplier(choice.root).restore(choice.item, to: choice.path)
+                // It may hold what no record does. Where it isn't free, it is written anew. Beside any other photo that is there by
+                // now, it would be said of that.
+                if photosBack.contains(where: { $0.root == choice.root && isSidecar(choice.path, of: $0.path) }) {
+                    _ = makeApplier(choice.root).restore(choice.item, to: choice.path)
+                }
                 continue
             }
             if try isAlone(choice), !references.contains(.init(root: choice.root, path: choice.path)) {
                 left.append("'\(shown)': its photo is not there")
+                isAnyAlone = true
                 continue
             }
             guard try files(choice.root).entry(at: choice.path) == nil else {
@@ -118,6 +127,7 @@ extension Engine {
             do {
                 if let id = choice.item.record, let hash = try revive(id, from: choice) {
                     revived.append((choice, id, hash))
+                    photosBack.append(.init(root: choice.root, path: choice.path))
                     continue
                 }
             } catch let error as FileError {
@@ -127,7 +137,9 @@ extension Engine {
                 continue
             }
             switch makeApplier(choice.root).restore(choice.item, to: choice.path) {
-            case .done: restored.append(shown)
+            case .done:
+                restored.append(shown)
+                photosBack.append(.init(root: choice.root, path: choice.path))
             case .stale(let reason): left.append("'\(shown)': \(reason)")
             case .failed(let error): left.append("'\(shown)': \(error.reason)")
             }
@@ -151,7 +163,10 @@ extension Engine {
         }
         let remedy =
             isAnyUnread
-            ? "Try again in a while; if it stays, check the disk." : "Move away what is there, and try again."
+            ? "Try again in a while; if it stays, check the disk."
+            : isAnyAlone
+                ? "Name the JSON file itself to have it put where its photo was."
+                : "Move away what is there, and try again."
         guard !restored.isEmpty else {
             throw RequestError(
                 ExitCode.failed, "Nothing could be put back: \(left.joined(separator: "; ")).", remedy)
@@ -171,12 +186,23 @@ extension Engine {
         return !SidecarName.photos(for: name).isEmpty && !photos.contains(name)
     }
 
-    /// Whether this is the sidecar of a photo that is elsewhere by now, or nowhere: there is nothing beside it to speak of.
+    /// Whether this is the sidecar of a photo that is elsewhere by now, or nowhere: beside what is there now, it would be said of
+    /// another photo.
     private func isAlone(_ choice: TrashChoice) throws -> Bool {
-        guard choice.item.record != nil, let names = choice.path.last.map(SidecarName.photos), !names.isEmpty,
+        guard let record = choice.item.record, let names = choice.path.last.map(SidecarName.photos), !names.isEmpty,
             try !isOfItsOwn(choice)
         else { return false }
-        return try names.allSatisfy { try files(choice.root).entry(at: choice.path.parent.appending($0)) == nil }
+        return try store.read { db in
+            guard let folder = try db.base(at: choice.path.parent, root: choice.root, top: top(choice.root)) else {
+                return true
+            }
+            return try names.allSatisfy { try db.base(named: $0, in: folder, root: choice.root)?.id != record }
+        }
+    }
+
+    private func isSidecar(_ path: RelativePath, of photo: RelativePath) -> Bool {
+        guard path.parent == photo.parent, let name = photo.last, let sidecar = path.last else { return false }
+        return SidecarName.candidates(for: name).contains(sidecar)
     }
 
     /// The newest item of each path that is at or below one of those asked for, and where those lie of which it can't be
@@ -193,12 +219,26 @@ extension Engine {
                     ExitCode.offline, "The \(display(.root, root)) folder is not there.", "Mount it again.")
             }
             var newest: [RelativePath: TrashItem] = [:]
-            for item in try trashItems(root) {
+            func note(_ item: TrashItem, at path: RelativePath) {
+                if let other = newest[path], other.removedMilliseconds > item.removedMilliseconds { return }
+                newest[path] = item
+            }
+            let items = try trashItems(root)
+            for item in items {
                 if item.isUnread { unread.append(display(item.path, root)) }
                 guard let path = item.originalPath, references.isEmpty || wanted.contains(where: path.isAtOrBelow)
                 else { continue }
-                if let other = newest[path], other.removedMilliseconds > item.removedMilliseconds { continue }
-                newest[path] = item
+                note(item, at: path)
+            }
+            // The sidecar that went with a photo comes along; not one that was put away for something else.
+            for (photo, chosen) in newest where chosen.record != nil {
+                for item in items where item.record == chosen.record {
+                    let times = (item.removedMilliseconds, chosen.removedMilliseconds)
+                    guard let path = item.originalPath, isSidecar(path, of: photo),
+                        max(times.0, times.1) - min(times.0, times.1) < Self.companionMilliseconds
+                    else { continue }
+                    note(item, at: path)
+                }
             }
             result += newest.sorted { $0.key < $1.key }.map { TrashChoice(root: root, item: $0.value, path: $0.key) }
         }

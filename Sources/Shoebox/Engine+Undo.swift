@@ -121,7 +121,9 @@ extension Engine {
             }
             return state.movedTo == nil ? .revive : .nothing("it lives in another share now")
         case .set(let values):
-            guard state.isLive else { return .nothing("it was deleted since") }
+            guard state.isLive else {
+                return .nothing(state.movedTo == nil ? "it was deleted since" : "it lives in another share now")
+            }
             let before = try store.read { db in try db.storedChanges(of: id(stored)) }
                 .filter { $0.id < stored.id && $0.standing.counts }.map(\.change)
             let former = RecordState(before)

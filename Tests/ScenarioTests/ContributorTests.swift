@@ -109,6 +109,25 @@ import Testing
 }
 
 @Suite struct PermissionChangeTests {
+    @Test func `sidecars and the files of tags may be written as the photos may`() throws {
+        let party = try Party(bob: "readOnly")
+        let photo = party.alice.path("Summer/a.jpg")
+        #expect(party.alice.request(.tag(path: photo, titles: ["Beach"], isMember: true)).code == 0)
+        try #require(try party.village.settle())
+        let files = party.bob.machine.shared.entries().filter {
+            "\($0.key)".hasSuffix(".json") && !"\($0.key)".contains(".shoebox/")
+        }
+        #expect(files.count == 2, "\(files.keys)")
+        for (permission, isWritable) in [("readOnly", false), ("readWrite", true), ("readOnly", false)] {
+            #expect(party.alice.request(.permission(share: "Summer", account: "bob", permission: permission)).code == 0)
+            try #require(try party.village.settle())
+            for (path, _) in files {
+                let mode = try #require(try party.bob.machine.shared.stamp("\(path)")).mode
+                #expect((mode & 0o222 != 0) == isWritable, "\(path), \(permission)")
+            }
+        }
+    }
+
     @Test func `who is demoted keeps what was not published as a private copy, and file modes follow at once`() throws {
         let party = try Party(bob: "readWrite")
         #expect(try #require(try party.bob.machine.shared.stamp("alice/Summer/a.jpg")).mode & 0o200 != 0)

@@ -316,7 +316,7 @@ import Testing
         #expect(Set(alice.tree(.library).values).isSuperset(of: ["x", "a file", "alice", "laptop"]))
     }
 
-    @Test func `deletions that are held back stay so while fewer are taken elsewhere`() throws {
+    @Test func `deletions that are held back stay so when a few more come`() throws {
         var files = ["Few/a.jpg": "a.jpg", "Few/b.jpg": "b.jpg"]
         for number in 0..<10 { files["Many/\(number).jpg"] = "many \(number)" }
         let (village, alice, laptop) = try Village.twoDevices(files) { $0.massDeletionCount = 4 }

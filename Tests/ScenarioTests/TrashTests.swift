@@ -49,6 +49,37 @@ import Testing
         #expect(party.alice.request(.restoreTrash(paths: [])).code == ExitCode.notFound)
     }
 
+    @Test(arguments: [false, true])
+    func `what was said of a deleted photo is not put beside another one that has its name`(isNamed: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        let path = alice.path("Summer/deep/b.jpg")
+        #expect(alice.request(.caption(path: path, text: "The lake")).code == 0)
+        try #require(try party.village.settle())
+        try party.bob.machine.shared.delete("alice/Summer/deep")
+        for _ in 0..<4 { _ = try party.village.settleDeletions() }
+        try disk.write("Summer/deep/b.jpg", "another")
+        try #require(try party.village.settle())
+        let reply = alice.request(.restoreTrash(paths: isNamed ? [path] : []))
+        #expect(reply.code == ExitCode.failed, "\(reply)")
+        try #require(try party.village.settle())
+        for (replica, path, root) in [
+            (alice, "Summer/deep/b.jpg", RootKind.library), (party.bob, "alice/Summer/deep/b.jpg", .shared),
+        ] {
+            #expect(replica.sidecar(path, root)?.fields.caption == nil, "\(replica.label)")
+        }
+        // Out of the way, and it is back with its own words.
+        try disk.move("Summer/deep/b.jpg", to: "Summer/deep/new.jpg")
+        try #require(try party.village.settle())
+        #expect(alice.request(.restoreTrash(paths: isNamed ? [path] : [])).code == 0)
+        try #require(try party.village.settle())
+        #expect(alice.sidecar("Summer/deep/b.jpg", .library)?.fields.caption == "The lake")
+        #expect(alice.sidecar("Summer/deep/new.jpg", .library)?.fields.caption == nil)
+        #expect(!disk.tree().keys.contains { $0.contains(".shoebox/trash/") }, "\(disk.tree().keys)")
+        // What is there by now is not taken for what it was.
+        #expect(alice.request(.restoreTrash(paths: [])).code == ExitCode.notFound)
+    }
+
     @Test func `what can't be looked at in the trash is said, and comes back when it is asked for again`() throws {
         let party = try Party(bob: "readWrite")
         try party.bob.machine.shared.delete("alice/Summer/deep")

@@ -1,0 +1,73 @@
+import Shoebox
+import ShoeboxLibrary
+import ShoeboxModel
+import ShoeboxPlanning
+import ShoeboxStore
+import ShoeboxTestSupport
+import ShoeboxWorld
+import Testing
+
+/// So many deletions that a person is asked, and what is done meanwhile.
+struct HeldDeletionTests {
+    private static let names = (0..<10).map { "Many/\($0).jpg" }
+
+    /// Two devices of an account, of which one lacks ten photos with captions, and asks.
+    private func asking() throws -> (Village, alice: Replica, laptop: Replica) {
+        var files = ["Few/a.jpg": "a.jpg", "Few/b.jpg": "b.jpg"]
+        for name in Self.names { files[name] = "bytes of \(name)" }
+        let (village, alice, laptop) = try Village.twoDevices(files) { $0.massDeletionCount = 4 }
+        for name in Self.names { _ = alice.request(.caption(path: alice.path(name), text: "caption of \(name)")) }
+        try #require(try village.settle())
+        try alice.machine.library.delete("Many")
+        try look(village, alice)
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        return (village, alice, laptop)
+    }
+
+    private func look(_ village: Village, _ alice: Replica, _ count: Int = 4) throws {
+        for _ in 0..<count {
+            try alice.round()
+            village.world.clock.advance(milliseconds: 20_000)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `photos that are put back one by one keep their words, and nothing else is deleted before all are there`(
+        isRestarted: Bool
+    ) throws {
+        let (village, alice, laptop) = try asking()
+        for (index, name) in Self.names.enumerated() {
+            try alice.machine.library.write(name, "bytes of \(name)")
+            try look(village, alice, 3)
+            if isRestarted { try alice.restart() }
+            try laptop.round()
+            #expect(laptop.tree(.library).count == 12, "after \(index + 1)")
+        }
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        for replica in [alice, laptop] {
+            for name in Self.names {
+                #expect(
+                    replica.sidecar(name, .library)?.fields.caption == "caption of \(name)", "\(replica.machine.name)")
+            }
+        }
+        // Nothing waits any more: a few deletions are as any others.
+        try alice.machine.library.delete("Few/a.jpg")
+        for _ in 0..<4 { _ = try village.settleDeletions() }
+        #expect(laptop.tree(.library)["Few/a.jpg"] == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `when some are put back, the word is asked for the rest`(isConfirmed: Bool) throws {
+        let (village, alice, laptop) = try asking()
+        for name in Self.names.prefix(7) { try alice.machine.library.write(name, "bytes of \(name)") }
+        try look(village, alice)
+        #expect(alice.problems.map(\.code) == ["massDeletion"])
+        #expect(alice.request(isConfirmed ? .confirmDeletions : .rejectDeletions).code == 0)
+        try look(village, alice)
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        #expect(laptop.tree(.library).count == (isConfirmed ? 9 : 12), "\(laptop.tree(.library))")
+        #expect(treeDifference(laptop.files(.library), alice.files(.library)) == [])
+    }
+}
