@@ -66,10 +66,11 @@ extension Engine {
             if let entry = try files.entry(at: directory.appending(candidate)) { taken[candidate] = entry.stamp }
         }
         // Where it lies it stays, also if what had the better name is gone by now: a photo has one sidecar.
-        let candidates =
-            SidecarName.candidates(for: row.name).filter { taken[$0] != nil && $0 == former?.name }
-            + SidecarName.candidates(for: row.name).filter { taken[$0] != nil && $0 != former?.name }
-            + SidecarName.candidates(for: row.name).filter { taken[$0] == nil }
+        let (lying, free) = (
+            SidecarName.candidates(for: row.name).filter { taken[$0] != nil },
+            SidecarName.candidates(for: row.name).filter { taken[$0] == nil }
+        )
+        let candidates = lying.filter { $0 == former?.name } + lying.filter { $0 != former?.name } + free
         var replaced: FileStamp?
         var unknown: JSONObject = [:]
         var name: FileName?

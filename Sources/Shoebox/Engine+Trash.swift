@@ -99,18 +99,19 @@ extension Engine {
         var restored: [String] = []
         var isAnyUnread = !unread.isEmpty
         var isAnyAlone = false
-        var photosBack: [WatchedPath] = []
+        var photosBack: [WatchedPath: RecordID?] = [:]
         var revived: [(choice: TrashChoice, id: RecordID, hash: Digest32)] = []
         let photos = Set(choices.map { WatchedPath(root: $0.root, path: $0.path) })
         for choice in choices {
             let shown = display(choice.path, choice.root)
-            let isCompanion = choice.path.last.map(SidecarName.photos)?.contains { name in
-                photos.contains(.init(root: choice.root, path: choice.path.parent.appending(name)))
+            let beside = (choice.path.last.map(SidecarName.photos) ?? []).map {
+                WatchedPath(root: choice.root, path: choice.path.parent.appending($0))
             }
-            if isCompanion == true, try !isOfItsOwn(choice) {
+            if beside.contains(where: photos.contains), try !isOfItsOwn(choice) {
                 // It may hold what no record does. Where it isn't free, it is written anew. Beside any other photo that is there by
                 // now, it would be said of that.
-                if photosBack.contains(where: { $0.root == choice.root && isSidecar(choice.path, of: $0.path) }) {
+                let own = choice.item.record
+                if beside.contains(where: { photo in photosBack[photo].map { own == nil || $0 == own } == true }) {
                     _ = makeApplier(choice.root).restore(choice.item, to: choice.path)
                 }
                 continue
@@ -127,7 +128,7 @@ extension Engine {
             do {
                 if let id = choice.item.record, let hash = try revive(id, from: choice) {
                     revived.append((choice, id, hash))
-                    photosBack.append(.init(root: choice.root, path: choice.path))
+                    photosBack[.init(root: choice.root, path: choice.path)] = .some(choice.item.record)
                     continue
                 }
             } catch let error as FileError {
@@ -139,7 +140,7 @@ extension Engine {
             switch makeApplier(choice.root).restore(choice.item, to: choice.path) {
             case .done:
                 restored.append(shown)
-                photosBack.append(.init(root: choice.root, path: choice.path))
+                photosBack[.init(root: choice.root, path: choice.path)] = .some(choice.item.record)
             case .stale(let reason): left.append("'\(shown)': \(reason)")
             case .failed(let error): left.append("'\(shown)': \(error.reason)")
             }
@@ -200,11 +201,6 @@ extension Engine {
         }
     }
 
-    private func isSidecar(_ path: RelativePath, of photo: RelativePath) -> Bool {
-        guard path.parent == photo.parent, let name = photo.last, let sidecar = path.last else { return false }
-        return SidecarName.candidates(for: name).contains(sidecar)
-    }
-
     /// The newest item of each path that is at or below one of those asked for, and where those lie of which it can't be
     /// read now where they were.
     private func trashChoices(_ references: [PathReference]) throws -> (found: [TrashChoice], unread: [String]) {
@@ -231,10 +227,13 @@ extension Engine {
                 note(item, at: path)
             }
             // The sidecar that went with a photo comes along; not one that was put away for something else.
-            for (photo, chosen) in newest where chosen.record != nil {
-                for item in items where item.record == chosen.record {
+            let ofRecord = Dictionary(grouping: items.filter { $0.record != nil }, by: \.record)
+            for (photo, chosen) in newest {
+                guard let name = photo.last, let going = ofRecord[chosen.record] else { continue }
+                let sidecars = SidecarName.candidates(for: name).map { photo.parent.appending($0) }
+                for item in going {
                     let times = (item.removedMilliseconds, chosen.removedMilliseconds)
-                    guard let path = item.originalPath, isSidecar(path, of: photo),
+                    guard let path = item.originalPath, sidecars.contains(path),
                         max(times.0, times.1) - min(times.0, times.1) < Self.companionMilliseconds
                     else { continue }
                     note(item, at: path)

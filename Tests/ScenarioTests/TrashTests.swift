@@ -80,6 +80,25 @@ import Testing
         #expect(alice.request(.restoreTrash(paths: [])).code == ExitCode.notFound)
     }
 
+    @Test func `of two photos that had one name, the later comes back without what was said of the other`() throws {
+        let party = try Party(bob: "readWrite")
+        let alice = party.alice
+        let path = alice.path("Summer/deep/b.jpg")
+        #expect(alice.request(.caption(path: path, text: "The lake")).code == 0)
+        try #require(try party.village.settle())
+        try party.bob.machine.shared.delete("alice/Summer/deep")
+        for _ in 0..<4 { _ = try party.village.settleDeletions() }
+        try alice.machine.library.write("Summer/deep/b.jpg", "another")
+        try #require(try party.village.settle())
+        try party.bob.machine.shared.delete("alice/Summer/deep")
+        for _ in 0..<4 { _ = try party.village.settleDeletions() }
+        _ = alice.request(.restoreTrash(paths: [alice.path("Summer/deep")]))
+        try #require(try party.village.settle())
+        #expect(alice.tree(.library)["Summer/deep/b.jpg"] == "another")
+        #expect(alice.sidecar("Summer/deep/b.jpg", .library)?.fields.caption == nil)
+        #expect(party.bob.sidecar("alice/Summer/deep/b.jpg", .shared)?.fields.caption == nil)
+    }
+
     @Test func `what can't be looked at in the trash is said, and comes back when it is asked for again`() throws {
         let party = try Party(bob: "readWrite")
         try party.bob.machine.shared.delete("alice/Summer/deep")

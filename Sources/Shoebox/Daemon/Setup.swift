@@ -91,8 +91,10 @@ public struct Setup {
         let isBound = try store.read { db in try db.metaText("container") } != nil
         let lostState = !isBound && state.isSetUp
         var madeContainer = false
-        if try !takesOver && state.readIdentity() == nil { try refuseServed(world) }
-        if joins == nil, importFile == nil, try state.readIdentity() == nil { try refuseWaiting(state) }
+        if try state.readIdentity() == nil {
+            if !takesOver { try refuseServed(world) }
+            if joins == nil, importFile == nil { try refuseWaiting(state) }
+        }
         if joins != nil {
             // A device that joins an account finds the account's container there; a new one would be another place.
             try openContainer(world)
