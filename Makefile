@@ -1,6 +1,7 @@
 # What there is to run; CONTRIBUTING.md says more.
 
 SWIFT ?= swift
+export SWIFT
 
 .PHONY: help deps build run test bench format lint fixtures simulate test-kills test-mounts test-sanitize fuzz
 
@@ -29,10 +30,10 @@ run: deps build
 
 # The slow suites in their short forms first: the runner's closing line is the last.
 test: deps
-	$(SWIFT) build --build-tests
-	KILLS=40 SHOEBOX_BIN=.build/debug python3 Tests/Processes/kills.py
-	MOUNTS=plain MOUNTS_OPTIONAL=1 SHOEBOX_BIN=.build/debug python3 Tests/Processes/mounts.py
-	BENCH_SCALE=0.003 BENCH_ROUNDS=1 SHOEBOX_BIN=.build/debug python3 Benchmarks/benchmark.py
+	@scripts/build-tests.sh
+	KILLS=40 SHOEBOX_BIN=.build/tests/debug python3 Tests/Processes/kills.py
+	MOUNTS=plain MOUNTS_OPTIONAL=1 SHOEBOX_BIN=.build/tests/debug python3 Tests/Processes/mounts.py
+	BENCH_SCALE=0.003 BENCH_ROUNDS=1 SHOEBOX_BIN=.build/tests/debug python3 Benchmarks/benchmark.py
 	@scripts/test.sh
 
 test-kills: deps build

@@ -12,16 +12,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/address-flags.sh
+. scripts/test-flags.sh
 
 export SHOEBOX_FUZZ_RUNS=${SHOEBOX_FUZZ_RUNS:-100000}
 seconds=${SHOEBOX_FUZZ_SECONDS:-300}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-swift build --build-tests
+scripts/build-tests.sh
 # Every parser starts from files of a few kilobytes: what needs gigabytes for one has no bound.
 (
     ulimit -v $((16 * 1024 * 1024))
-    swift test --skip-build --filter 'FuzzTests/' 2>&1
+    swift test --skip-build "${test_flags[@]}" --filter 'FuzzTests/' 2>&1
 ) | tee "$log" || true
 if ! grep -Eq 'Test run with [1-9][0-9]* tests?.* passed' "$log"; then
     echo "shoebox: the fuzzer found something, or did not end; see above" >&2

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Simulates the whole engine with many seeds, in an optimized build of its own, and says how many a second. The first seed
-# that fails is printed with the shortest script found that still fails, as Swift text.
+# Simulates the whole engine with many seeds, and says how many a second. The first seed that fails is printed with the
+# shortest script found that still fails, as Swift text.
 #   SEEDS=1000 FIRST=1000   how many seeds, and from which on
 #   WEATHER=everything      what fate sends (a list with commas, or all); see Tests/ScenarioTests/EngineSimulationWeather.swift
 #   FAILURES=1 TRIES=300    how many failing seeds to look for, and how often to try a shorter script
@@ -11,11 +11,9 @@
 #                           for one operation only
 set -euo pipefail
 cd "$(dirname "$0")/.."
-SWIFT=${SWIFT:-swift}
-# Optimized, and with what tests may see: a release build has no testable modules.
-build=(--scratch-path .build/simulate -Xswiftc -O -Xcc -O2)
+. scripts/test-flags.sh
 
-$SWIFT build --build-tests "${build[@]}"
+scripts/build-tests.sh
 # Hashing as a fresh process does it differs from run to run; a seed should not.
 export SWIFT_DETERMINISTIC_HASHING=1
 if [ -n "${THOROUGH:-}" ]; then
@@ -29,7 +27,7 @@ else
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-$SWIFT test --skip-build "${build[@]}" --filter "$filter" 2>&1 | tee "$log"
+"${SWIFT:-swift}" test --skip-build "${test_flags[@]}" --filter "$filter" 2>&1 | tee "$log"
 if ! grep -Eq 'Test run with [1-9][0-9]* tests?' "$log"; then
     echo "shoebox: no simulation was run" >&2
     exit 1

@@ -1,14 +1,15 @@
 #!/bin/bash
-# Runs all tests; when some fail, names them once more at the end, where they are seen. The runner's closing line is last.
+# Runs the tests that scripts/build-tests.sh has built; arguments go to the runner, such as --filter UndoTests. When some
+# fail, names them once more at the end, where they are seen. The runner's closing line is last.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-SWIFT=${SWIFT:-swift}
+. scripts/test-flags.sh
 # So that a failing seed fails again; see CONTRIBUTING.md.
 export SWIFT_DETERMINISTIC_HASHING=1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-$SWIFT test "$@" 2>&1 | tee "$log"
+"${SWIFT:-swift}" test --skip-build "${test_flags[@]}" "$@" 2>&1 | tee "$log"
 result=${PIPESTATUS[0]}
 if [ "$result" != 0 ]; then
     echo "failed:"

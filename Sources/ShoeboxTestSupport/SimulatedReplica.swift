@@ -110,8 +110,8 @@ public enum SimulationRequest: Hashable, Sendable {
     case caption(SimulationStep.Root, RelativePath, String)
     /// Takes back the last transaction.
     case undo
-    /// Brings back everything that is in the trash.
-    case restoreTrash
+    /// Brings back everything that is in the trash, or what was at or below a path.
+    case restoreTrash(SimulationStep.Root = .library, RelativePath? = nil)
     /// Gives a photo its former content.
     case restoreVersion(SimulationStep.Root, RelativePath)
 }

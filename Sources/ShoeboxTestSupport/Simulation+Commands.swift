@@ -114,7 +114,10 @@ extension Simulation {
         case .rate(let file, let stars): return photo(file).map { .rate(root, $0, stars: stars) }
         case .caption(let file): return photo(file).map { .caption(root, $0, users.freshWord()) }
         case .undo: return .undo
-        case .restoreTrash: return .restoreTrash
+        case .restoreTrash: return .restoreTrash()
+        case .restoreSome(let pick, let isFolder):
+            guard let (root, path) = users.removed(pick, on: machine) else { return nil }
+            return .restoreTrash(root, isFolder && !path.parent.isRoot ? path.parent : path)
         case .restoreVersion(let file): return photo(file).map { .restoreVersion(root, $0) }
         }
     }

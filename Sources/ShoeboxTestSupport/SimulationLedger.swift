@@ -243,6 +243,15 @@ public struct SimulationLedger: Sendable {
         if entries.indices.contains(number) { entries[number].wasDeletedUnknowing = true }
     }
 
+    /// Notes that a user put back what had been deleted: contents are to be kept again. What was said of them may be told by
+    /// others in another way by now.
+    mutating func require(_ numbers: Set<Int>) {
+        for number in numbers where entries.indices.contains(number) && entries[number].kind == .content {
+            entries[number].waivedInStep = nil
+            entries[number].deletedInStep = nil
+        }
+    }
+
     mutating func waive(_ numbers: Set<Int>, step: Int) {
         for number in numbers where entries.indices.contains(number) && entries[number].waivedInStep == nil {
             entries[number].waivedInStep = step

@@ -66,6 +66,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var partingPercent = 0
         /// Of a hundred spells, those in which somebody says something of a photo and moves it at once, over the other watched folder too.
         public var errandPercent = 0
+        /// Of a hundred spells, those in which somebody deletes much, and puts it back piece by piece or has it put back.
+        public var returnPercent = 0
         /// What people point at is among the first so many: with few, they meet.
         public var picks = 1_000
         /// Sizes of photos are below this.
@@ -111,6 +113,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             }
             if profile.errandPercent > 0, random.below(100) < profile.errandPercent {
                 steps += Self.errand(&random, machines, profile)
+                continue
+            }
+            if profile.returnPercent > 0, random.below(100) < profile.returnPercent {
+                steps += Self.comingBack(&random, machines, profile)
                 continue
             }
             let machine = random.below(machines)

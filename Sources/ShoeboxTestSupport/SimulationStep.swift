@@ -127,6 +127,11 @@ public enum SimulationStep: Hashable, Sendable {
         case carryOver(file: Int, folder: Int)
         /// Moves the photo that its user moved last, with its sidecar, to another folder of the same or the other watched folder.
         case moveOn(folder: Int, isOver: Bool)
+        /// Puts photos back where the last deletion on the machine took them from, as far as nothing else is there: so many, from
+        /// a pick on, with their sidecars or without.
+        case putBack(first: Int, count: Int, withSidecars: Bool)
+        /// Writes another photo where that deletion took one from.
+        case writeInPlace(pick: Int, bytes: Int)
         /// Puts another folder in the place of one, and at once moves a photo.
         case replaceFolder(folder: Int, InPlace, with: Int, name: Int, pick: Int)
     }
@@ -236,6 +241,8 @@ public enum SimulationStep: Hashable, Sendable {
         case undo
         /// Brings back everything that is in the trash.
         case restoreTrash
+        /// Brings back from the trash what the last deletion on the machine took: one photo, or all that its folder had.
+        case restoreSome(pick: Int, isFolder: Bool)
         /// Gives a photo the content before its present one.
         case restoreVersion(file: Int)
     }

@@ -149,6 +149,7 @@ extension SimulationUsers {
                 try write(target, bytes, saving, machine, disk, step)
                 if saysMore { try editSidecar(of: target, .caption, machine, disk, step) }
             }
+        case .putBack, .writeInPlace: try comeBack(act, machine, disk, root, step)
         case .replaceFolder(let folder, let deed, let with, let name, let pick):
             try replaceFolder(folder, deed, with: with, name: name, pick: pick, disk, root)
         case .shareFolder(let share, let deed, let name): try handle(deed, ofShareFolder: share, name, machine)
@@ -199,7 +200,7 @@ extension SimulationUsers {
         }
     }
 
-    private func write(
+    func write(
         _ path: RelativePath, _ count: Int, _ saving: SimulatedDisk.Saving, _ machine: SimulatedMachine,
         _ disk: SimulatedDisk, _ step: Int
     ) throws(FileError) {

@@ -18,6 +18,8 @@ final class SimulationUsers: Sendable {
         var outdated: [SimulationPrivacy.Touched: [UInt8]] = [:]
         /// What commands said last of photos.
         var spoken: [SimulationPrivacy.Photo: [UInt8]] = [:]
+        /// The photos that the last deletion on each machine took, each with its sidecar.
+        var removed: [String: [Removed]] = [:]
         /// The photo that each machine's user moved last by one of the acts that say so.
         var lastMoved: [String: (root: String, path: RelativePath)] = [:]
         var begun: [(machine: String, disk: SimulatedDisk, path: String, rest: [UInt8])] = []
@@ -124,6 +126,8 @@ final class SimulationUsers: Sendable {
         defer { noteTouched(on: machine, since: filesBefore, captionsBefore) }
         let before = shown(on: machine)
         let placesBefore = places(on: machine)
+        let treeBefore = act.isDeletion ? disk.tree(without: ".shoebox") : [:]
+        defer { if act.isDeletion { noteRemoved(on: machine, disk, root, since: treeBefore) } }
         var gone: RelativePath?
         var moved: (from: RelativePath, to: RelativePath)?
         let pointed = Places(disk, root)
@@ -153,6 +157,7 @@ final class SimulationUsers: Sendable {
         let after = shown(on: machine)
         let placesAfter = places(on: machine)
         state.withLock { state in
+            if case .putBack = act { state.ledger.require(after.subtracting(before)) }
             state.ledger.waive(before.subtracting(after), step: step)
             // What commands said of a photo goes nowhere with it, unless its sidecar does.
             let carried = placesBefore.filter { number, places in

@@ -211,7 +211,7 @@ final class EngineReplica: SimulatedReplica {
         case .undo:
             let last = try? replica.store.read { db in try db.history(after: 0, limit: .max).last?.token }
             return (last ?? nil).map { .undo(token: $0) }
-        case .restoreTrash: return .restoreTrash(paths: [])
+        case .restoreTrash(let root, let path): return .restoreTrash(paths: path.map { [reference(root, $0)] } ?? [])
         case .restoreVersion(let root, let path): return .restoreVersion(path: reference(root, path), version: "2")
         }
     }

@@ -44,6 +44,9 @@ enum EngineWeather: String, CaseIterable {
     /// What is done at once goes out in several segments: each holds one change, or a few. Of what may happen besides, seeds
     /// differ: people share and processes die, work where the container is out of reach, mounts show half of it, or all of that.
     case parts
+    /// As spells, and people delete much at once, put it back piece by piece, put other photos in its place, and have it put back
+    /// from the trash.
+    case returns
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -54,7 +57,7 @@ enum EngineWeather: String, CaseIterable {
     ]
     static let villages: [EngineWeather] = [
         .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
-        .secrets, .spells, .errands, .parts, .variations, .everything,
+        .secrets, .spells, .errands, .parts, .returns, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -115,6 +118,11 @@ enum EngineWeather: String, CaseIterable {
             (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (18, 45, 10)
             (profile.sharedPercent, profile.nestedPercent, profile.faultPercent) = (40, 10, 0)
             (profile.errandPercent, profile.partingPercent) = (60, 10)
+        case .returns:
+            (profile.inSpells, profile.offlinePercent, profile.picks) = (true, 15, 3 + Int(seed % 4))
+            (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (18, 45, 10)
+            (profile.sharedPercent, profile.nestedPercent, profile.faultPercent) = (40, 10, 0)
+            (profile.returnPercent, profile.partingPercent) = (60, 10)
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [
