@@ -16,8 +16,9 @@ import Testing
     /// Every way in which each operation can fail; `make simulate THOROUGH=1` tries all of them.
     private static let isThorough = environment["SHOEBOX_THOROUGH"] != nil
 
-    /// Else so many of a deed, those that change something more often than those that only look.
-    private static let samples = 12
+    /// Else so many of a deed, those that change something more often than those that only look; half as many for a daemon
+    /// that goes on.
+    private static let samples = 8
 
     /// After how many operations of a process that was started again one of them fails, at most.
     private static let recoveryMax = 151
@@ -53,7 +54,7 @@ import Testing
         if let only = Self.environment["SHOEBOX_OPERATION"].flatMap({ Int($0) }) {
             cases.removeAll { $0.number != only }
         } else if isWatched, !Self.isThorough {
-            cases = some(Self.samples, of: cases, deed)
+            cases = some(Self.samples / 2, of: cases, deed)
         } else if !Self.isThorough {
             let looks = cases.filter { Deed.isLook($0.operation.name) }
             let changes = cases.filter { !Deed.isLook($0.operation.name) }
