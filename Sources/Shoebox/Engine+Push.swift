@@ -309,7 +309,9 @@ extension Engine {
     private var bytesGoneMilliseconds: UInt64 { 60_000 }
 
     /// Gives up an edit whose file went before it was published, while something else than a look at its folder found that
-    /// out, such as a folder that was moved here and replaced there: the content before it counts again.
+    /// out, such as a folder that was moved here and replaced there: the content before it counts again. Where there is none, as
+    /// the photo came from another zone, whose contents are not for this one, it is deleted: only what somebody said of it
+    /// meanwhile, who had never got it, kept it.
     private func noteWithoutBytes(_ hash: Digest32, of id: RecordID) throws {
         let isThere = try trashSources[hash] != nil || store.read { db in try !db.base(contentHash: hash).isEmpty }
         guard !isThere else {
@@ -325,6 +327,13 @@ extension Engine {
         try store.write { db in
             try db.refuseUnpublishedContent(of: id, hash: hash)
             try db.refuseUnpublished(id)
+            guard let state = try db.state(of: id), state.isLive,
+                try !db.changes(of: id.name, in: id.zone).contains(where: { $0.content?.location != nil }),
+                try needsBytes(hash, of: id.name, in: id.zone, past: [], db)
+            else { return }
+            var writer = try HistoryWriter(db, engine: self, author: "repair")
+            try writer.write(id, type: state.type, .delete, context: state.vector)
+            try writer.finish()
         }
     }
 

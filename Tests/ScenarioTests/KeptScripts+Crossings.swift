@@ -175,6 +175,25 @@ extension KeptScript {
                 .sync(machine: 5),
                 .sync(machine: 0),
             ])
+        // The share had no bytes of it, and those of the library before it came there are not for the share.
+        keep(
+            "what was written over on its way to a share, and deleted there, is gone though another device said something of it",
+            seed: 1002,
+            [
+                .user(machine: 3, root: .shared, .writeMany(folder: 2, count: 4, bytes: 138)),
+                .sync(machine: 3),
+                .sync(machine: 0),
+                .user(
+                    machine: 0, root: .library,
+                    .overwriteMoved(file: 3, folder: 3, .replacing, isBefore: true, bytes: 31)),
+                .fault(machine: 0, .unmountContainer),
+                .user(
+                    machine: 0, root: .library,
+                    .overwriteMoved(file: 1, folder: 2, .inPlace, isBefore: false, bytes: 120)),
+                .sync(machine: 0),
+                .command(machine: 2, root: .library, .caption(file: 192)),
+                .user(machine: 0, root: .library, .deleteMany(keeping: 0)),
+            ])
         return all
     }()
 }
