@@ -77,16 +77,19 @@ extension Engine {
     /// Whether a sidecar that stands beside a photo is another one's, and waits to be removed.
     func isOrphan(_ entry: DirectoryEntry, beside id: RecordID, _ db: Database) throws -> Bool {
         try db.metaTexts(prefix: orphanPrefix).contains { key, text in
-            guard Self.record(ofOrphan: key) != id.name,
+            guard Self.record(ofOrphan: key)?.name != id.name,
                 let orphan = try? JSONDecoder().decode(Orphan.self, from: Data(text.utf8))
             else { return false }
             return orphan.name == encodeHex(entry.name.bytes) && entry.stamp.isUnchanged(from: orphan.stamp)
         }
     }
 
-    private static func record(ofOrphan key: String) -> RecordName? {
+    private static func record(ofOrphan key: String) -> RecordID? {
         let parts = key.split(separator: ".")
-        return parts.count > 2 ? RecordName(text: parts[2]) : nil
+        guard parts.count > 2, let zone = ZoneID(hex: String(parts[1])), let name = RecordName(text: parts[2]) else {
+            return nil
+        }
+        return RecordID(zone: zone, name: name)
     }
 
     /// Moves the sidecars that are waiting for it to the trash. One that was edited since it was last read, and can be
@@ -155,7 +158,7 @@ extension Engine {
 
     /// False if it is to be tried again. Adds the photo that stands beside what was removed.
     private func remove(
-        _ orphan: Orphan, of record: RecordName?, _ root: RootKind, _ besides: inout Set<RecordID>
+        _ orphan: Orphan, of record: RecordID?, _ root: RootKind, _ besides: inout Set<RecordID>
     ) throws -> Bool {
         guard let zone = ZoneID(hex: orphan.parentZone), let parent = RecordName(text: orphan.parent),
             let name = decodeHex(orphan.name).flatMap({ FileName(bytes: $0) })
@@ -170,7 +173,7 @@ extension Engine {
                 try db.base(named: $0, in: folder, root: root)
             }.first { $0.kind == .file }
             if let present {
-                guard present.id.name != record else { return nil }
+                guard present.id.name != record?.name else { return nil }
                 // Or it is known as that one's by now.
                 if let own = try db.sidecar(present.id), own.name == name, own.stamp.isUnchanged(from: orphan.stamp) {
                     return nil
@@ -185,7 +188,8 @@ extension Engine {
             return place
         }
         guard let path else { return true }
-        switch trashSidecar(path, expecting: orphan.stamp, root: root) {
+        if let record { try removeOtherSidecars(of: record, than: path, root: root) }
+        switch trashSidecar(path, expecting: orphan.stamp, record: record, root: root) {
         case .failed(let error):
             log("the sidecar '\(name)' of a photo that is gone stays for now: \(error)")
             return false

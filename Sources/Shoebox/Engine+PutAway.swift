@@ -25,19 +25,51 @@ extension Engine {
             }
         }
         guard !putAway.isEmpty else { return [] }
+        try forget(Array(putAway.joined()))
+        log("\(putAway.count) files or folders are gone as they were put into the trash")
+        // No key path: the runtime copies overlapping memory for one through an optional.
+        return Set(putAway.compactMap { $0.first?.id })
+    }
+
+    /// Forgets that files and folders which are gone are shown.
+    private func forget(_ rows: [BaseRow]) throws {
         try store.write { db in
             // While it is known where they were.
-            for row in putAway.joined() { try oweRemoval(ofSidecarBeside: row, db) }
-            for row in putAway.joined() {
+            for row in rows { try oweRemoval(ofSidecarBeside: row, db) }
+            for row in rows {
                 try db.removeBase(row.id)
                 try db.removeSidecar(row.id)
                 try db.markDirty(row.id)
             }
             try db.markLayoutDirty()
         }
-        log("\(putAway.count) files or folders are gone as they were put into the trash")
-        // No key path: the runtime copies overlapping memory for one through an optional.
-        return Set(putAway.compactMap { $0.first?.id })
+    }
+
+    /// Forgets of what is gone what others have deleted, too: nobody needs to be asked about it, and nothing is there to be
+    /// removed.
+    ///
+    /// - Returns: what is forgotten, the files in folders with it.
+    func forgetDeleted(_ gone: [BaseRow]) throws -> Set<RecordID> {
+        guard !gone.isEmpty else { return [] }
+        var dead: [BaseRow] = []
+        /// Adds what is dead; whether that is all of it.
+        func add(_ row: BaseRow, _ db: Database) throws -> Bool {
+            var isWhole = true
+            if row.kind == .folder {
+                for child in try db.baseChildren(of: row.id, root: row.root) {
+                    isWhole = try add(child, db) && isWhole
+                }
+            }
+            guard isWhole, row.twins.isEmpty, !row.isParked, !row.id.isZoneRoot, row.id.zone != .none,
+                let state = try db.state(of: row.id), state.isDeleted, state.movedTo == nil
+            else { return false }
+            dead.append(row)
+            return true
+        }
+        try store.read { db in for row in gone { _ = try add(row, db) } }
+        guard !dead.isEmpty else { return [] }
+        try forget(dead)
+        return Set(dead.map(\.id))
     }
 
     private func isIn(_ trashed: Set<FileIdentity>, _ row: BaseRow) -> Bool {

@@ -191,7 +191,35 @@ extension Engine {
     @discardableResult
     func removeSidecarFile(of id: RecordID, besides path: RelativePath, root: RootKind) throws -> ApplyOutcome {
         guard let row = try store.read({ db in try db.sidecar(id) }) else { return .done(nil) }
-        return trashSidecar(path.parent.appending(row.name), expecting: row.stamp, record: id, root: root)
+        let sidecar = path.parent.appending(row.name)
+        try removeOtherSidecars(of: id, than: sidecar, root: root)
+        return trashSidecar(sidecar, expecting: row.stamp, record: id, root: root)
+    }
+
+    /// Moves to the trash what lies beside a sidecar that is to go, under the other name that it may have, and was written for
+    /// the same record, such as a copy that a person made: it would be taken for what the next photo of that name says.
+    func removeOtherSidecars(of id: RecordID, than path: RelativePath, root: RootKind) throws {
+        guard let name = path.last else { return }
+        let names = SidecarName.photos(for: name).flatMap(SidecarName.candidates).filter { $0 != name }
+        for other in names.map(path.parent.appending) {
+            guard let entry = try present(other, root), entry.kind == .file, !files(root).hasWriter(other),
+                try isSidecar(other, of: id, files(root))
+            else { continue }
+            if case .failed(let error) = makeApplier(root).trash(other, expecting: entry.stamp, record: id) {
+                log("another sidecar of a photo that is gone stays: \(error)")
+            }
+        }
+    }
+
+    /// Whether a file is a sidecar of this record, as far as it can be read.
+    private func isSidecar(_ path: RelativePath, of id: RecordID, _ files: any LocalFileSystem) throws -> Bool {
+        let bytes: [UInt8]
+        do { bytes = try files.readAll(path, maxBytes: SidecarDocument.bytesMax) } catch {
+            guard !error.mayPass else { throw error }
+            return false
+        }
+        guard case .document(let document) = SidecarDocument.read(bytes) else { return false }
+        return document.record == id.name
     }
 
     /// Moves the sidecar of a photo that goes, or has gone, to the trash. One that was edited since it was last seen stays,
@@ -255,10 +283,7 @@ extension Engine {
     /// Whether a file is a sidecar of this record. One that can't be read now may be: what is in it goes along with its photo
     /// and is told there, where it would be taken for what the next photo of that name says.
     private func mayBeSidecar(_ path: RelativePath, of id: RecordID, _ files: any LocalFileSystem) throws -> Bool {
-        let bytes: [UInt8]
-        do { bytes = try files.readAll(path, maxBytes: SidecarDocument.bytesMax) } catch { return error.mayPass }
-        guard case .document(let document) = SidecarDocument.read(bytes) else { return false }
-        return document.record == id.name
+        do { return try isSidecar(path, of: id, files) } catch let error as FileError { return error.mayPass }
     }
 
     /// Takes an own sidecar out of the way of a file that another device has under its name: such as the JSON file that

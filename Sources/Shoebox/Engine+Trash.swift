@@ -73,6 +73,7 @@ extension Engine {
         var root: RootKind
         var item: TrashItem
         var path: RelativePath
+        var place: WatchedPath { .init(root: root, path: path) }
     }
 
     /// Brings back the newest of what was at each path. What was deleted for everybody is alive again for everybody, with
@@ -99,6 +100,7 @@ extension Engine {
         var restored: [String] = []
         var isAnyUnread = !unread.isEmpty
         var isAnyAlone = false
+        /// The photos that are where they were, by their records, and new files.
         var photosBack: [WatchedPath: RecordID?] = [:]
         var revived: [(choice: TrashChoice, id: RecordID, hash: Digest32)] = []
         let photos = Set(choices.map { WatchedPath(root: $0.root, path: $0.path) })
@@ -110,8 +112,7 @@ extension Engine {
             if beside.contains(where: photos.contains), try !isOfItsOwn(choice) {
                 // It may hold what no record does. Where it isn't free, it is written anew. Beside any other photo that is there by
                 // now, it would be said of that.
-                let own = choice.item.record
-                if beside.contains(where: { photo in photosBack[photo].map { own == nil || $0 == own } == true }) {
+                if let own = choice.item.record?.name, beside.contains(where: { photosBack[$0]??.name == own }) {
                     _ = makeApplier(choice.root).restore(choice.item, to: choice.path)
                 }
                 continue
@@ -121,14 +122,15 @@ extension Engine {
                 isAnyAlone = true
                 continue
             }
-            guard try files(choice.root).entry(at: choice.path) == nil else {
-                left.append("'\(shown)' is taken")
-                continue
-            }
             do {
+                guard try files(choice.root).entry(at: choice.path) == nil else {
+                    left.append("'\(shown)' is taken")
+                    continue
+                }
                 if let id = choice.item.record, let hash = try revive(id, from: choice) {
                     revived.append((choice, id, hash))
-                    photosBack[.init(root: choice.root, path: choice.path)] = .some(choice.item.record)
+                    // Others may have renamed or moved it before it was deleted: it shows there then.
+                    if try isPlaced(id, at: choice) { photosBack[choice.place] = id }
                     continue
                 }
             } catch let error as FileError {
@@ -140,7 +142,7 @@ extension Engine {
             switch makeApplier(choice.root).restore(choice.item, to: choice.path) {
             case .done:
                 restored.append(shown)
-                photosBack[.init(root: choice.root, path: choice.path)] = .some(choice.item.record)
+                photosBack[choice.place] = .some(choice.item.record)
             case .stale(let reason): left.append("'\(shown)': \(reason)")
             case .failed(let error): left.append("'\(shown)': \(error.reason)")
             }
@@ -151,12 +153,13 @@ extension Engine {
         }
         for item in revived {
             let shown = display(item.choice.path, item.choice.root)
-            trashSources[item.hash] = nil
             guard try store.read({ db in try db.base(item.id) })?.contentHash == item.hash else {
-                // The record is alive, its bytes come with a later round; until then they stay in the trash, too.
+                // The record is alive, its bytes come with a later round; until then they stay in the trash, too, where this
+                // process finds them.
                 restored.append(shown)
                 continue
             }
+            trashSources[item.hash] = nil
             for failure in makeApplier(item.choice.root).discardTrash(item.choice.item) {
                 log("not removed from the trash: \(failure)")
             }
@@ -179,6 +182,39 @@ extension Engine {
             remedy: left.isEmpty ? nil : remedy)
     }
 
+    /// Whether a record lies where something in the trash was, also if the folders that it was in are gone.
+    private func isPlaced(_ id: RecordID, at choice: TrashChoice) throws -> Bool {
+        try store.read { db in
+            var (id, path) = (id, choice.path)
+            var seen: Set<RecordID> = []
+            while seen.insert(id).inserted {
+                guard let record = try db.record(id), record.name == path.last else { return false }
+                let folder = RecordID(zone: id.zone, name: record.parent ?? .zoneRoot)
+                let shown = try db.base(at: path.parent, root: choice.root, top: top(choice.root))
+                if shown == folder { return true }
+                // Where the folder of a share is gone, too, nobody knows better. Any other one comes back into a new one of its name.
+                guard !folder.isZoneRoot else { return shown == nil }
+                (id, path) = (folder, path.parent)
+            }
+            return false
+        }
+    }
+
+    /// Something in the trash with the record that it was shown for: of a sidecar that was put there without noting that, the one
+    /// that it names itself; in which zone, is not known.
+    private func withRecord(_ item: TrashItem, _ root: RootKind) throws -> TrashItem {
+        guard item.record == nil, let path = item.originalPath,
+            path.last.map(SidecarName.photos)?.isEmpty == false,
+            case .document(let document) = SidecarDocument.read(
+                try files(root).readAll(item.path, maxBytes: SidecarDocument.bytesMax)),
+            let name = document.record
+        else { return item }
+        let records = zones.keys.sorted().map { RecordID(zone: $0, name: name) }
+        var item = item
+        item.record = try store.read { db in try records.first { try db.record($0) != nil } } ?? records.first
+        return item
+    }
+
     /// Whether what has the name of a sidecar is a file with a record of its own, such as one of another program.
     private func isOfItsOwn(_ choice: TrashChoice) throws -> Bool {
         guard let id = choice.item.record, let name = try store.read({ db in try db.record(id) })?.name,
@@ -197,7 +233,9 @@ extension Engine {
             guard let folder = try db.base(at: choice.path.parent, root: choice.root, top: top(choice.root)) else {
                 return true
             }
-            return try names.allSatisfy { try db.base(named: $0, in: folder, root: choice.root)?.id != record }
+            return try names.allSatisfy {
+                try db.base(named: $0, in: folder, root: choice.root)?.id.name != record.name
+            }
         }
     }
 
@@ -219,17 +257,27 @@ extension Engine {
                 if let other = newest[path], other.removedMilliseconds > item.removedMilliseconds { return }
                 newest[path] = item
             }
-            let items = try trashItems(root)
-            for item in items {
-                if item.isUnread { unread.append(display(item.path, root)) }
+            var items: [TrashItem] = []
+            for found in try trashItems(root) {
+                var item = found
+                do { item = try withRecord(found, root) } catch let error as FileError {
+                    // Beside another photo than its own, it would be said of that.
+                    log("not put back: \(error)")
+                    item.isUnread = true
+                }
+                if item.isUnread {
+                    unread.append(display(item.path, root))
+                    continue
+                }
+                items.append(item)
                 guard let path = item.originalPath, references.isEmpty || wanted.contains(where: path.isAtOrBelow)
                 else { continue }
                 note(item, at: path)
             }
             // The sidecar that went with a photo comes along; not one that was put away for something else.
-            let ofRecord = Dictionary(grouping: items.filter { $0.record != nil }, by: \.record)
+            let ofRecord = Dictionary(grouping: items.filter { $0.record != nil }, by: \.record?.name)
             for (photo, chosen) in newest {
-                guard let name = photo.last, let going = ofRecord[chosen.record] else { continue }
+                guard let name = photo.last, let going = ofRecord[chosen.record?.name] else { continue }
                 let sidecars = SidecarName.candidates(for: name).map { photo.parent.appending($0) }
                 for item in going {
                     let times = (item.removedMilliseconds, chosen.removedMilliseconds)
@@ -265,7 +313,8 @@ extension Engine {
         }
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
-            let known = state.fields[.content]?.values.compactMap(\.value.asset).first {
+            // Of any version: others may have saved something else in it before it was deleted.
+            let known = try db.changes(of: id.name, in: id.zone).compactMap(\.content).first {
                 $0.contentHash == hash && $0.location != nil
             }
             try writer.write(

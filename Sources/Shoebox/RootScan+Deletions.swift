@@ -26,6 +26,7 @@ extension RootScan {
             if engine.isShown(id, in: root) { engine.missing[id] = nil }
         }
         try forgetReturned(besides: Set(moved.keys))
+        try forgetReplaced()
         try noteReturned(besides: Set(moved.keys))
         let fresh = moved.filter { engine.missing[$0.key] == nil }.sorted { $0.key < $1.key }
         do {
@@ -64,6 +65,12 @@ extension RootScan {
             if now < due {
                 outcome.again(at: due)
                 engine.later[.init(root: root, path: item.path.parent)] = due
+                continue
+            }
+            let forgotten = try engine.forgetDeleted([item.row])
+            for id in forgotten { engine.missing[id] = nil }
+            guard !forgotten.contains(id) else {
+                moved[id] = nil
                 continue
             }
             guard try addAncestors(of: item.path.parent, to: &batch, outcome: &outcome) else { continue }
@@ -136,11 +143,21 @@ extension RootScan {
         guard !candidates.isEmpty else { return }
         let returned = try engine.store.read { db in
             try candidates.filter { id in
-                guard let row = try db.base(id), row.root == root else { return false }
-                return listedFolders.contains(row.parent)
+                // Others have deleted it, too, and it was forgotten for that.
+                guard let row = try db.base(id) else { return true }
+                return row.root == root && listedFolders.contains(row.parent)
             }
         }
         for id in returned { engine.missing[id] = nil }
+    }
+
+    /// What is shown no more has nothing in its place.
+    private func forgetReplaced() throws {
+        let known = engine.replaced.keys
+        guard !known.isEmpty else { return }
+        for id in try engine.store.read({ db in try known.filter { try db.base($0) == nil } }) {
+            engine.replaced[id] = nil
+        }
     }
 
     /// The shares of others of which nothing would be left: who removes a folder, and does not get to the end of it as

@@ -70,4 +70,28 @@ struct HeldDeletionTests {
         #expect(laptop.tree(.library).count == (isConfirmed ? 9 : 12), "\(laptop.tree(.library))")
         #expect(treeDifference(laptop.files(.library), alice.files(.library)) == [])
     }
+
+    @Test(arguments: [false, true])
+    func `nobody is asked any more once another device has deleted the same`(isFolderThere: Bool) throws {
+        let (village, alice, laptop) = try asking()
+        if isFolderThere { try alice.machine.library.makeDirectories(try #require(RelativePath("Many"))) }
+        try look(village, alice)
+        try laptop.machine.library.delete("Many")
+        try look(village, laptop)
+        // The daemon that asks looks only where its watcher saw something.
+        var outcome: RoundOutcome?
+        let few = try #require(RelativePath("Few"))
+        for _ in 0..<8 {
+            outcome = try alice.round(.directories([.library: [few]]))
+            village.world.clock.advance(milliseconds: 60_000)
+        }
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        #expect(outcome?.lookAgain == nil)
+        #expect(try village.settle())
+        // Nor does anything else wait for a word.
+        try alice.machine.library.delete("Few/a.jpg")
+        for _ in 0..<4 { _ = try village.settleDeletions() }
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        #expect(laptop.tree(.library) == ["Few/b.jpg": "b.jpg"])
+    }
 }

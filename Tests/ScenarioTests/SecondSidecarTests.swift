@@ -139,4 +139,22 @@ struct SecondSidecarTests {
         let outcome = try alice.engine.round(.directories([:]))
         #expect(outcome.lookAgain.map { $0 > now + 2_000 } != false, "\(String(describing: outcome.lookAgain)) \(now)")
     }
+
+    @Test(arguments: [false, true])
+    func `a second sidecar that a person made by copying goes with its photo, and says nothing of the next`(
+        isDeletedHere: Bool
+    ) throws {
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one", "b.jpg": "two"])
+        _ = alice.request(.caption(path: alice.path("a.jpg"), text: "sea"))
+        try #require(try village.settle())
+        let disk = alice.machine.library
+        try disk.write("a.jpg.shoebox.json", try disk.text("a.jpg.json"))
+        #expect(try village.settle())
+        try (isDeletedHere ? alice : second).machine.library.delete("a.jpg")
+        for _ in 0..<4 { _ = try village.settleDeletions() }
+        #expect(sidecars(alice).isEmpty, "\(sidecars(alice))")
+        try second.machine.library.write("a.jpg", "another")
+        #expect(try village.settle())
+        for replica in [alice, second] { #expect(caption(of: "a.jpg", replica) == nil, "\(sidecars(replica))") }
+    }
 }

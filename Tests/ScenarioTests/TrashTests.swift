@@ -49,6 +49,60 @@ import Testing
         #expect(party.alice.request(.restoreTrash(paths: [])).code == ExitCode.notFound)
     }
 
+    /// Its user deleted the photo and not the sidecar, which went to the trash after it.
+    @Test(arguments: [false, true])
+    func `a sidecar that its photo left behind is not put beside another photo of that name`(isNamed: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        #expect(alice.request(.caption(path: alice.path("Summer/deep/b.jpg"), text: "secret")).code == 0)
+        try #require(try party.village.settle())
+        try disk.delete("Summer/deep/b.jpg")
+        for _ in 0..<4 { _ = try party.village.settleDeletions() }
+        try party.bob.machine.shared.write("alice/Summer/deep/b.jpg", "another photo")
+        try #require(try party.village.settle())
+        let path = isNamed ? "Summer/deep" : "Summer"
+        _ = alice.request(.restoreTrash(paths: [alice.path(path)]))
+        #expect(try party.village.settle())
+        for (replica, root, path) in [
+            (alice, RootKind.library, "Summer/deep/b.jpg"), (party.bob, .shared, "alice/Summer/deep/b.jpg"),
+        ] {
+            #expect(replica.tree(root)[path] == "another photo")
+            #expect(replica.sidecar(path, root)?.fields.caption == nil, "\(replica.label)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a photo that was renamed or moved before it was deleted comes back where it was last, with its words`(
+        isMoved: Bool
+    ) throws {
+        let (village, alice, second) = try Village.twoDevices(["Trip/a.jpg": "one", "Trip/c.jpg": "three"])
+        _ = alice.request(.caption(path: alice.path("Trip/a.jpg"), text: "sea"))
+        try #require(try village.settle())
+        let new = isMoved ? "Other/a.jpg" : "Trip/b.jpg"
+        if isMoved { try second.machine.library.makeDirectories(try #require(RelativePath("Other"))) }
+        try second.machine.library.move("Trip/a.jpg", to: new)
+        try second.machine.library.move("Trip/a.jpg.json", to: new + ".json")
+        for _ in 0..<4 {
+            try second.round()
+            village.world.clock.advance(milliseconds: 20_000)
+        }
+        try second.machine.library.delete(new)
+        for _ in 0..<4 {
+            try second.round()
+            village.world.clock.advance(milliseconds: 20_000)
+        }
+        for _ in 0..<4 { _ = try village.settleDeletions() }
+        try #require(alice.tree(.library)["Trip/a.jpg"] == nil)
+        #expect(alice.request(.restoreTrash(paths: [alice.path("Trip")])).code == 0)
+        #expect(try village.settle())
+        for replica in [alice, second] {
+            let found = replica.tree(.library, sidecars: true)
+            #expect(found[new] == "one", "\(found)")
+            #expect(found["Trip/a.jpg.json"] == nil, "\(found)")
+            #expect(replica.sidecar(new, .library)?.fields.caption == "sea")
+        }
+    }
+
     @Test(arguments: [false, true])
     func `what was said of a deleted photo is not put beside another one that has its name`(isNamed: Bool) throws {
         let party = try Party(bob: "readWrite")
