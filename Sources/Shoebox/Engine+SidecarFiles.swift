@@ -192,7 +192,9 @@ extension Engine {
     func removeSidecarFile(of id: RecordID, besides path: RelativePath, root: RootKind) throws -> ApplyOutcome {
         guard let row = try store.read({ db in try db.sidecar(id) }) else { return .done(nil) }
         let sidecar = path.parent.appending(row.name)
-        try removeOtherSidecars(of: id, than: sidecar, root: root)
+        do { try removeOtherSidecars(of: id, than: sidecar, root: root) } catch let error as FileError {
+            return .failed(error)
+        }
         return trashSidecar(sidecar, expecting: row.stamp, record: id, root: root)
     }
 

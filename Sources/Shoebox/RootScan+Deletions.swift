@@ -50,6 +50,7 @@ extension RootScan {
             root == .shared
             ? try engine.offerLeaveOfReplaced(missing: Set(moved.keys), isWhole: isRecursive && !hasUnseen) : []
         let blindUntil = blindUntil
+        var sure: [(id: RecordID, row: BaseRow, path: RelativePath)] = []
         for (id, item) in moved {
             // Once a share may be left, nothing that is missing of it is a deletion.
             guard !offered.contains(id.zone), id.isZoneRoot || engine.zones[id.zone]?.row.state != .leaveOffered else {
@@ -67,16 +68,17 @@ extension RootScan {
                 engine.later[.init(root: root, path: item.path.parent)] = due
                 continue
             }
-            let forgotten = try engine.forgetDeleted([item.row])
-            for id in forgotten { engine.missing[id] = nil }
-            guard !forgotten.contains(id) else {
-                moved[id] = nil
-                continue
-            }
-            guard try addAncestors(of: item.path.parent, to: &batch, outcome: &outcome) else { continue }
-            addBase(item.row, at: item.path, to: &batch)
-            batch.listed.insert(item.path.parent)
-            if item.row.kind == .folder { try addSubtree(of: item.row, at: item.path, to: &batch) }
+            sure.append((id, item.row, item.path))
+        }
+        for id in try engine.forgetDeleted(sure.map(\.row)) {
+            engine.missing[id] = nil
+            moved[id] = nil
+        }
+        for (id, row, path) in sure where moved[id] != nil {
+            guard try addAncestors(of: path.parent, to: &batch, outcome: &outcome) else { continue }
+            addBase(row, at: path, to: &batch)
+            batch.listed.insert(path.parent)
+            if row.kind == .folder { try addSubtree(of: row, at: path, to: &batch) }
         }
         // Where something could not be looked at, it may be what is missing.
         // What is missing is known once all was looked at.
