@@ -215,12 +215,7 @@ extension Engine {
 
     /// Whether a file is a sidecar of this record, as far as it can be read.
     private func isSidecar(_ path: RelativePath, of id: RecordID, _ files: any LocalFileSystem) throws -> Bool {
-        let bytes: [UInt8]
-        do { bytes = try files.readAll(path, maxBytes: SidecarDocument.bytesMax) } catch {
-            guard !error.mayPass else { throw error }
-            return false
-        }
-        guard case .document(let document) = SidecarDocument.read(bytes) else { return false }
+        guard case .document(let document) = SidecarDocument.read(try readSidecar(path, files)) else { return false }
         return document.record == id.name
     }
 

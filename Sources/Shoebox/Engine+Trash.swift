@@ -205,8 +205,7 @@ extension Engine {
     private func withRecord(_ item: TrashItem, _ root: RootKind) throws -> TrashItem {
         guard item.record == nil, let path = item.originalPath,
             path.last.map(SidecarName.photos)?.isEmpty == false,
-            case .document(let document) = SidecarDocument.read(
-                try files(root).readAll(item.path, maxBytes: SidecarDocument.bytesMax)),
+            case .document(let document) = SidecarDocument.read(try readSidecar(item.path, files(root))),
             let name = document.record
         else { return item }
         let records = zones.keys.sorted().map { RecordID(zone: $0, name: name) }
