@@ -284,7 +284,8 @@ extension Engine {
     }
 
     /// Takes an own sidecar out of the way of a file that another device has under its name: such as the JSON file that
-    /// came with a photo from elsewhere. It goes on under the other name that a sidecar may have.
+    /// came with a photo from elsewhere. It goes on under the other name that a sidecar may have; where that is taken, too, in the
+    /// trash.
     func makeWay(at path: RelativePath, root: RootKind) throws {
         guard let wanted = path.last, !SidecarName.photos(for: wanted).isEmpty else { return }
         let found = try store.read { db -> (SidecarRow, FileName)? in
@@ -306,6 +307,14 @@ extension Engine {
             try store.write { db in try db.setSidecar(moved) }
             return
         }
+        // Files of others have both names. What a sidecar says is known, unless it was edited since it was last read.
+        guard entry.stamp.isUnchanged(from: row.stamp) else { return }
+        // First: of what is noted to be a sidecar, and has other contents, its user is asked to mend it.
+        try store.write { db in try db.removeSidecar(row.id) }
+        guard case .done = makeApplier(root).trash(path, expecting: row.stamp, record: row.id) else {
+            return try store.write { db in try db.setSidecar(row) }
+        }
+        log("'\(display(path, root))' has no room: what is said of the photo is in no JSON file until it is renamed")
     }
 
     /// The same for a photo that its user renamed or moved without its sidecar. `folder` and `name` are where it was.

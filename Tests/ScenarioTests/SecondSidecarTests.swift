@@ -122,6 +122,35 @@ struct SecondSidecarTests {
             "\(found)")
     }
 
+    @Test(arguments: [false, true])
+    func `two files of other programs that have both names of a sidecar are shown, and what it said is kept`(
+        isEdited: Bool
+    ) throws {
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
+        _ = alice.request(.caption(path: alice.path("a.jpg"), text: "sea"))
+        try alice.round()
+        try #require(sidecars(alice).keys.contains("a.jpg.json"))
+        if isEdited {
+            let text = try alice.machine.library.text("a.jpg.json")
+            try alice.machine.library.write("a.jpg.json", text.replacingOccurrences(of: "sea", with: "lake"))
+        }
+        let foreign = [
+            "a.jpg.json": #"{"title": "of another program"}"#, "a.jpg.shoebox.json": #"{"title": "of a third"}"#,
+        ]
+        for (path, text) in foreign { try second.machine.library.write(path, text) }
+        #expect(try village.settle())
+        for replica in [alice, second] {
+            #expect(sidecars(replica) == foreign, "\(sidecars(replica))")
+            #expect(replica.tree(.library)["a.jpg"] == "one")
+        }
+        // It has its sidecar again where there is room for one.
+        try alice.machine.library.move("a.jpg", to: "b.jpg")
+        #expect(try village.settle())
+        _ = second.request(.rate(path: second.path("b.jpg"), value: 4))
+        #expect(try village.settle())
+        #expect(caption(of: "b.jpg", alice) == (isEdited ? "lake" : "sea"))
+    }
+
     @Test func `what stands in a photo's place, and can't be read, is not looked at all the time`() throws {
         let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
         let disk = alice.machine.library
