@@ -97,7 +97,10 @@ extension Engine {
             switch page.end {
             case .complete: return nil
             case .more: continue
-            case .notYet, .damaged: return position.sequence
+            case .notYet, .damaged:
+                // Of a snapshot that can't be read to its end nothing counts, and what it stands for has earlier numbers.
+                let isInSnapshot = head.floor > 1 && position.sequence < head.content.snapshot?.sequence ?? 0
+                return isInSnapshot ? 0 : position.sequence
             // Of a fork nobody knows which version is right, and the rest is no loss.
             case .missingKey, .fork, .rolledBack, .expired: return nil
             }

@@ -50,6 +50,8 @@ extension Engine {
             (try db.zone(zone.id), try db.snapshot(of: zone.id), try db.outbox(of: zone.id).isEmpty)
         }
         guard let row, row.last.sequence > 0, isPublished else { return }
+        // After coming back to a share, the own chain is read again: of one that is known in part, the rest would be gone for good.
+        guard try store.read({ db in try ownApplied(row.last, in: zone.id, db) }) == row.last else { return }
         // What was carried here while this account owned the zone would count for nobody who comes later, if somebody repeated
         // it who owns the zone no more.
         let intervals = zone.control.participants[account]?.intervals[replica] ?? []

@@ -335,6 +335,8 @@ extension Engine {
             refused += try db.refusedCount(since: token, in: zone.id, scope: .own)
             try db.setClock(clock)
             try db.setPeer(next, in: zone.id)
+            // Who folds a chain waits for the owner's word that the snapshot was read, which need not bring any change.
+            if zone.row.isMine, segments.contains(where: { $0.snapshotFirst > 0 }) { try markHeadDirty(zone.id, db) }
         }
         peer = next
         if let segment = segments.last { try name(findings, in: segment, zone: zone) }

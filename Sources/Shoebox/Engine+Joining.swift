@@ -109,7 +109,8 @@ extension Engine {
         // Of those that were left, or have ended, only what somebody has invited to since.
         let again = Set(try store.read { db in try pendingInvitations(db) }.filter { !$0.isAnnouncement }.map(\.zone))
         for id in try ZoneFolder.zones(on: world.mount) where zones[id] == nil || again.contains(id) {
-            do { joined.append(try join(id, fingerprint: nil)) } catch let error as CloudError {
+            // An own share that nobody placed is one of which the making was cut off.
+            do { joined.append(try join(id, fingerprint: nil, isInvited: true)) } catch let error as CloudError {
                 // Others' private zones and shares of others: not for this account.
                 if error.code == .offline { throw error }
                 if error.mayBeReadLater { unread = error }
@@ -158,8 +159,12 @@ extension Engine {
 
     /// Opens a zone that this account was invited to and takes it up.
     ///
-    /// - Parameter keys: of the link that the account comes by; a public one makes it a participant by itself.
-    func join(_ id: ZoneID, fingerprint: String?, keys: JoinLinkKeys? = nil) throws -> ZoneInfo {
+    /// - Parameters:
+    ///   - keys: of the link that the account comes by; a public one makes it a participant by itself.
+    ///   - isInvited: whether only what others share is entered.
+    func join(
+        _ id: ZoneID, fingerprint: String?, keys: JoinLinkKeys? = nil, isInvited: Bool = false
+    ) throws -> ZoneInfo {
         try finishWithdrawals()
         let folder = zoneFolder(id)
         var keyring = zones[id]?.keyring ?? ZoneKeyring()
@@ -177,7 +182,7 @@ extension Engine {
         }
         if let keys { try joinByLink(keys, current.control, in: folder) }
         let control = try store.read { db in try withJoined(current.control, zone: id, db) }
-        let takesPart = owner == account || control.participants[account]?.takesPart == true
+        let takesPart = owner == account ? !isInvited : control.participants[account]?.takesPart == true
         guard takesPart, control.permission(of: account) > .none, let newest = current.newest else {
             throw CloudError(
                 code: .notInvited, message: "You are not invited to '\(current.control.title)'.",

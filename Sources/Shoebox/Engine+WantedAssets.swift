@@ -19,9 +19,23 @@ extension Engine {
     /// Notes whether a segment of a chain is wanted that should be in the container: the own head says so next, and who
     /// wrote it, and still has it, publishes it again.
     func want(_ chain: ChainKey, _ isWanted: Bool) throws {
-        guard chain.replica != replica, isWanted != wantedChains.contains(chain) else { return }
+        guard chain.replica != replica else {
+            if isWanted { try offerOwnChain(in: chain.zone) }
+            return
+        }
+        guard isWanted != wantedChains.contains(chain) else { return }
         if isWanted { wantedChains.insert(chain) } else { wantedChains.remove(chain) }
         try markHeadDirty(chain.zone)
+    }
+
+    /// Publishes again what the container lacks of the own chain, which is read once more after coming back to a share; at most
+    /// once an hour.
+    private func offerOwnChain(in id: ZoneID) throws {
+        let key = "\(id)/\(HeadContent.wantedChain(of: replica))"
+        let now = world.uptimeMilliseconds()
+        guard let zone = zones[id], answeredAssets[key].map({ now >= $0 + 3_600_000 }) ?? true else { return }
+        try offerAgain(zone, checksBytes: true)
+        answeredAssets[key] = now
     }
 
     /// Notes that a content is wanted in a zone, or with nil that it is not any more; the own head says so next.

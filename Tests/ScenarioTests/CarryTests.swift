@@ -15,15 +15,32 @@ import Testing
     private static let whole = Party.content.merging(["bob.jpg": "by bob"]) { $1 }
 
     /// Bob writes a photo and a caption, and is never seen again.
-    private func withoutBob() throws -> (party: Party, here: Village) {
+    ///
+    /// - Parameter isFolding: whether his chain is folded before, into parts of two changes.
+    private func withoutBob(isFolding: Bool = false) throws -> (party: Party, here: Village) {
         let party = try Party(bob: "readWrite", others: ["dave"])
+        if isFolding { party.bob.tune = { $0.segmentChangesMax = 2 } }
         try party.bob.machine.shared.write("alice/Summer/bob.jpg", "by bob")
         try #require(try party.village.settle())
+        for number in 0..<(isFolding ? 12 : 0) {
+            let path = party.bob.path("alice/Summer/a.jpg", .shared)
+            try #require(party.bob.request(.caption(path: path, text: "draft \(number)")).code == 0)
+            try party.bob.round()
+        }
         for (path, text) in [("alice/Summer/bob.jpg", "mine"), ("alice/Summer/a.jpg", "seen by bob")] {
             let reply = party.bob.request(.caption(path: party.bob.path(path, .shared), text: text))
             #expect(reply.code == 0, "\(reply)")
         }
         try #require(try party.village.settle())
+        if isFolding {
+            for _ in 0..<2 {
+                try #require(party.bob.request(.compact).code == 0)
+                try #require(try party.village.settle())
+                party.village.world.clock.advance(milliseconds: 3_600_001)
+                try #require(try party.village.settle())
+            }
+            try #require(try party.bob.store.read { db in try db.snapshot(of: party.zone) }.tidied > 1)
+        }
         var here = party.village
         here.replicas.remove(at: 1)
         return (party, here)
@@ -99,6 +116,22 @@ import Testing
         }
         try here.meet()
         here.world.clock.advance(milliseconds: 121_000)
+        try here.meet()
+        expectWhole(try newcomer(party, here))
+    }
+
+    @Test(arguments: [0, 1])
+    func `of a snapshot that lost a part, and nobody publishes again, the owner publishes what it stood for`(
+        part: Int
+    ) throws {
+        let (party, here) = try withoutBob(isFolding: true)
+        let chain = "zones/\(party.zone)/log/\(party.bob.identity.replica)/"
+        let files = try party.village.mountFiles(chain).sorted { "\($0)" < "\($1)" }
+        try #require(files.count == 2, "\(files)")
+        party.village.world.storage.rawRemove(files[part])
+        let report = try party.alice.engine.verify()
+        #expect(report.faults.contains { $0.isMendable }, "\(report.faults)")
+        #expect(party.alice.request(try #require(report.repair)).code == 0)
         try here.meet()
         expectWhole(try newcomer(party, here))
     }

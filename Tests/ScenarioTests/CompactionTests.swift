@@ -181,6 +181,49 @@ import Testing
         try town.expectSame(town.alice, town.bob)
     }
 
+    /// Bob's chain is read again by himself, as all of it was forgotten when he left.
+    @Test(arguments: [false, true])
+    func `a chain that is known in part, after coming back, is not folded, and what it lacks is offered again`(
+        isMissing: Bool
+    ) throws {
+        var town = try town()
+        for number in stride(from: 1, to: 40, by: 2) {
+            try town.edit(number)
+            try town.bob.round()
+        }
+        try town.bob.machine.shared.write("alice/Summer/late.jpg", "late")
+        try #require(try town.village.settle())
+        let before = try town.states(town.alice)
+        try #require(town.bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        try #require(try town.village.settle())
+        let path = try #require(try town.chain(town.bob).sorted { "\($0)" < "\($1)" }.dropFirst(5).first)
+        if isMissing {
+            town.village.world.storage.rawRemove(path)
+        } else {
+            town.village.world.storage.rawWrite(path, [1, 2, 3])
+        }
+        try #require(
+            town.alice.request(.invite(share: "Summer", accounts: ["bob"], permission: "readWrite")).code == 0)
+        try #require(town.bob.request(.accept(link: town.link)).code == 0)
+        for _ in 0..<3 {
+            try town.village.pass(1)
+            _ = town.bob.request(.compact)
+        }
+        town.village.world.clock.advance(milliseconds: 2 * Self.hour)
+        try town.village.pass(3)
+        town.village.world.clock.advance(milliseconds: 2 * Self.hour)
+        #expect(try town.village.settle())
+        let laptop = try town.village.addDevice(of: town.bob, name: "laptop")
+        try town.village.meet()
+        #expect(try town.village.settle())
+        for replica in [town.bob, laptop] {
+            #expect(replica.tree(.shared)["alice/Summer/late.jpg"] == "late")
+            #expect(Set(try town.states(replica).keys) == Set(before.keys))
+            try town.expectSame(town.alice, replica)
+            #expect(replica.problems.isEmpty, "\(replica.problems)")
+        }
+    }
+
     enum Death: CaseIterable { case crash, crashAfter, fails }
 
     @Test(arguments: Death.allCases)

@@ -109,6 +109,8 @@ import Testing
             let expected = step == .shareFolder ? whole : ["aaa", "ccc"]
             if try shares(alice).isEmpty { #expect(create(alice, step).code == 0, comment) }
             #expect(try shares(alice).count == 1, comment)
+            // What the dead process had published of it is nothing to be accepted.
+            #expect(alice.request(.acceptAllPending).lines == ["No invitation is waiting."], comment)
             #expect(invite(alice).code == 0, comment)
             #expect(bob.request(.acceptAllPending).code == 0, comment)
             try #require(try village.settle(), comment)

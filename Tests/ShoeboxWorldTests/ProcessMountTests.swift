@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
-import ShoeboxWorld
 import Testing
+
+@testable import ShoeboxWorld
 
 /// What a mount reached through helper processes promises beyond `Mount`. A helper that is stopped by a signal stands
 /// for one whose call does not return.
@@ -92,6 +93,47 @@ import Testing
             }
             #expect(try mount.list(try mountPath("d")).sorted() == ["other", "whole"])
         }
+    }
+
+    @Test func `an upload whose process ends in the middle leaves nothing`() throws {
+        defer { folder.remove() }
+        let process: Int32 = try {
+            let connection = try MountConnection(executable: try builtExecutable())
+            let end = MountConnection.now + 20
+            let root = MountRequest.open(root: root, modes: .group, known: nil)
+            for request in [root, .begin(try mountPath("d/half"))] {
+                try connection.send(request, until: end)
+                _ = try connection.receive(until: end)
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/container/d").count == 1)
+            try connection.send(.write([UInt8](repeating: 7, count: 300_000)), until: end)
+            return connection.process
+        }()
+        var status: Int32 = 0
+        #expect([process, -1].contains(waitpid(process, &status, 0)))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/container/d") == [])
+    }
+
+    @Test func `a mount on which calls hang is tried again, less and less often, and for as long as it takes`() {
+        var patience = MountPatience()
+        patience.overstayed(at: 100)
+        #expect(!patience.isDue(at: 129, hanging: 1) && patience.isDue(at: 130, hanging: 2))
+        var isOldestGivenUp = patience.givesUpOldest(hanging: 2)
+        #expect(!isOldestGivenUp)
+        var now = 200.0
+        var pauses: [Double] = []
+        for _ in 0..<9 {
+            patience.overstayed(at: now)
+            let due = stride(from: now, to: now + 100_000, by: 100).first { patience.isDue(at: $0, hanging: 3) }
+            pauses.append((due ?? .infinity) - now)
+            now = due ?? now
+            isOldestGivenUp = patience.givesUpOldest(hanging: 3)
+            #expect(isOldestGivenUp, "no more than three are waited for")
+        }
+        #expect(pauses == [300, 600, 1_200, 2_400, 4_800, 9_600, 19_200, 21_600, 21_600])
+        patience.answered()
+        patience.overstayed(at: now)
+        #expect(patience.isDue(at: now + 300, hanging: 3))
     }
 
     @Test func `an executable that is not there is an error, not a trap`() throws {

@@ -26,6 +26,8 @@ public enum MountHelper {
             guard let reply = server.reply(to: request) else { continue }
             guard writeMessage(reply.encoded) else { break }
         }
+        // Who asked may have ended in the middle of an upload; if the mount hangs, nobody waits for this.
+        server.endUpload()
         exit(0)
     }
 
@@ -154,7 +156,8 @@ struct MountServer {
         return .bytes([])
     }
 
-    private mutating func endUpload() {
+    /// Removes what was uploaded and did not come to its end.
+    mutating func endUpload() {
         upload?.discard()
         upload = nil
         hasUploadFailed = false

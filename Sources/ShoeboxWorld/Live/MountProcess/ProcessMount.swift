@@ -5,14 +5,14 @@ internal import Glibc
 /// On some mounts not even SIGKILL ends a call whose server is gone, and a process with such a call in it does not end
 /// either. So each call is made by a helper, which holds no lock, no database and no descriptor of this process; a call
 /// that overstays its deadline throws `.timedOut`. While it goes on, all calls throw `.offline` at once; when it ends,
-/// or `probeSeconds` later, with a new helper, it is tried again. Otherwise as `LiveMount`.
+/// or after a while, with a new helper, as `MountPatience` says, it is tried again. Otherwise as `LiveMount`.
 public final class ProcessMount: Mount {
     private struct State {
         var idle: [MountConnection] = []
         /// Helpers whose call overstayed, the oldest first.
         var stuck: [MountConnection] = []
-        /// When the last of them was given up.
-        var stuckAt = 0.0
+        /// When such a mount is tried again.
+        var patience = MountPatience()
         /// Which directory the root was when it was last known to be the right one.
         var known: RootIdentity?
     }
@@ -25,10 +25,6 @@ public final class ProcessMount: Mount {
     private let synchronizeSeconds: Double
     private let state = Mutex(State())
 
-    /// After how long a mount that hangs is tried with another helper.
-    private static let probeSeconds = 30.0
-    /// How many helpers may hang at once.
-    private static let stuckMax = 3
     private static let pieceBytes = 262_144
     private static let readBytesMax = 8 << 20
 
@@ -210,12 +206,14 @@ public final class ProcessMount: Mount {
     }
 
     private func send(
-        _ request: MountRequest, on connection: MountConnection, _ operation: String, _ path: MountPath
+        _ request: MountRequest, on connection: MountConnection, _ operation: String, _ path: MountPath,
+        deadline: Double? = nil
     ) throws(FileError) {
+        let seconds = deadline ?? deadlineSeconds
         do throws(MountConnection.Failure) {
-            try connection.send(request, until: MountConnection.now + deadlineSeconds)
+            try connection.send(request, until: MountConnection.now + seconds)
         } catch {
-            throw given(up: connection, error, deadlineSeconds, operation, path)
+            throw given(up: connection, error, seconds, operation, path)
         }
     }
 
@@ -234,7 +232,8 @@ public final class ProcessMount: Mount {
 
     /// Sends the next bytes of an upload; what failed before is thrown as soon as it is known.
     private func put(_ bytes: [UInt8], on connection: MountConnection, _ path: MountPath) throws(FileError) {
-        try send(.write(bytes), on: connection, "write", path)
+        // The helper takes no more while too much of it waits for the disk, or for a slow link.
+        try send(.write(bytes), on: connection, "write", path, deadline: synchronizeSeconds)
         while connection.hasNews { try takeNews(on: connection, path) }
     }
 
@@ -250,11 +249,11 @@ public final class ProcessMount: Mount {
         }
     }
 
-    /// Removes what an upload has written; nobody waits for it longer than a moment, as the mount may be what failed.
+    /// Removes what an upload has written, once the helper has passed on what it had taken.
     private func discard(on connection: MountConnection) {
         guard connection.isUsable, !connection.isUploadOver else { return }
         do throws(MountConnection.Failure) {
-            let end = MountConnection.now + deadlineSeconds
+            let end = MountConnection.now + synchronizeSeconds
             try connection.send(.discard, until: end)
             if connection.isBeginning, case .failure = try connection.receive(until: end).answer {
                 // What never began has no pieces that could fail.
@@ -276,10 +275,12 @@ public final class ProcessMount: Mount {
             state.stuck.removeAll { $0.hasNews }
             state.idle.removeAll { $0.hasNews }
             if !state.stuck.isEmpty {
-                let isSoon = MountConnection.now - state.stuckAt < Self.probeSeconds
-                if isSoon || state.stuck.count >= Self.stuckMax { return (nil, nil, true) }
+                let now = MountConnection.now
+                guard state.patience.isDue(at: now, hanging: state.stuck.count) else { return (nil, nil, true) }
                 // Where a signal ends a call, this makes room for the next one.
                 for connection in state.stuck { connection.kill() }
+                // What no signal ends is waited for no longer: the mount may be another one by now.
+                if state.patience.givesUpOldest(hanging: state.stuck.count) { state.stuck.removeFirst() }
             }
             return (state.idle.popLast(), state.known, false)
         }
@@ -298,7 +299,10 @@ public final class ProcessMount: Mount {
         guard connection.isUsable else { return }
         connection.isUploadOver = false
         connection.isBeginning = false
-        state.withLock { $0.idle.append(connection) }
+        state.withLock { state in
+            state.idle.append(connection)
+            state.patience.answered()
+        }
     }
 
     private func given(
@@ -310,7 +314,7 @@ public final class ProcessMount: Mount {
         case .timedOut:
             state.withLock { state in
                 state.stuck.append(connection)
-                state.stuckAt = MountConnection.now
+                state.patience.overstayed(at: MountConnection.now)
             }
             return FileError(
                 code: .timedOut, operation: operation, path: shown(path),
