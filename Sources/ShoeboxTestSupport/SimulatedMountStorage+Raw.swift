@@ -43,6 +43,39 @@ extension SimulatedMountStorage {
         }
     }
 
+    /// What becomes of a file that is spoiled.
+    public enum Spoiling: Hashable, Sendable {
+        /// It is gone.
+        case removed
+        /// It is empty.
+        case emptied
+        /// Its second half is gone.
+        case cut
+        /// One of its bytes is another one.
+        case flipped(byte: Int)
+    }
+
+    /// Spoils the file of a number, modulo how many of the kind there are, in the order of their paths.
+    func spoil(_ stored: SimulationStep.Stored, file: Int, _ spoiling: Spoiling) {
+        let paths = control { state in
+            state.contents.files.keys.filter { path in
+                let names = path.components
+                return names.count > 3 && names[0] == "zones" && names[2] == stored.rawValue
+                    && !path.last.hasPrefix(".tmp-")
+            }.sorted()
+        }
+        guard !paths.isEmpty, case let path = paths[file % paths.count], var bytes = rawRead(path) else { return }
+        switch spoiling {
+        case .removed: return rawRemove(path)
+        case .emptied: bytes = []
+        case .cut: bytes.removeLast((bytes.count + 1) / 2)
+        case .flipped(let byte):
+            guard !bytes.isEmpty else { return }
+            bytes[byte % bytes.count] ^= 1
+        }
+        rawWrite(path, bytes)
+    }
+
     /// Names in a directory, sorted, temporary ones included; empty if there is no such directory.
     public func rawList(_ directory: MountPath) -> [String] {
         control { state in

@@ -191,6 +191,7 @@ public final class Simulation {
             guard let backup else { return }
             world.storage.restore(backup)
             storageWasRestored = true
+        case .spoilStorage(let stored, let file, let spoiling): world.storage.spoil(stored, file: file, spoiling)
         case .storageRoom(let bytes): world.storage.setCapacity(bytes: bytes.map { world.storage.usedBytes + $0 })
         }
     }

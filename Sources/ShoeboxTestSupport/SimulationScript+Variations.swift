@@ -39,7 +39,7 @@ extension SimulationStep {
         case .syncBetween(_, let publications, let other):
             .syncBetween(machine: machine, publications: publications, other: other)
         case .command(_, let root, let command): .command(machine: machine, root: root, command)
-        case .pass, .serverCrash, .backUpStorage, .restoreStorage, .storageRoom: self
+        case .pass, .serverCrash, .backUpStorage, .restoreStorage, .spoilStorage, .storageRoom: self
         }
     }
 }

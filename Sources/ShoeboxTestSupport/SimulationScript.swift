@@ -38,6 +38,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var commandPercent = 0
         /// Whether people write and delete many photos at once, remove sidecars, and set ratings in them.
         public var allowsManyAtOnce = false
+        /// Steps of a hundred in which a file in the storage is damaged, or lost.
+        public var spoilPercent = 0
+        /// Of which kinds that file is.
+        public var spoils: [SimulationStep.Stored] = [.log]
         /// Whether state directories are put back to a backup, or lost.
         public var allowsStateRestores = false
         /// Faults of a hundred that are of the kinds that came later: another container, a marker in the wrong folder,
@@ -139,6 +143,7 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         _ random: inout SeededGenerator, _ machines: Int, _ profile: Profile, _ machine: Int? = nil
     ) -> SimulationStep {
         let machine = machine ?? random.below(machines)
+        if profile.spoilPercent > 0, random.below(100) < profile.spoilPercent { return spoiling(&random, profile) }
         let dice = random.below(100)
         if dice < profile.syncPercent {
             guard random.below(100) < profile.overlapPercent else { return .sync(machine: machine) }
@@ -373,6 +378,13 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         case 37: return .restoreTrash
         default: return .restoreVersion(file: first)
         }
+    }
+
+    private static func spoiling(_ random: inout SeededGenerator, _ profile: Profile) -> SimulationStep {
+        let kinds: [SimulatedMountStorage.Spoiling] = [.removed, .emptied, .cut, .flipped(byte: random.below(1_000))]
+        return .spoilStorage(
+            profile.spoils[random.below(profile.spoils.count)], file: random.below(1_000),
+            kinds[random.below(kinds.count)])
     }
 
     private static func rareFault(

@@ -31,8 +31,20 @@ public enum SimulationStep: Hashable, Sendable {
     case backUpStorage
     /// The storage is put back to its last backup; nothing without one.
     case restoreStorage
+    /// A file of a kind in the storage is damaged, or lost.
+    case spoilStorage(Stored, file: Int, SimulatedMountStorage.Spoiling)
     /// All files in the storage have room for so many more bytes; nil for any.
     case storageRoom(bytes: Int?)
+
+    /// What is in the folders of zones.
+    public enum Stored: String, Hashable, Sendable, CaseIterable {
+        /// What devices published: the segments of their chains, snapshots among them.
+        case log
+        /// What names the newest of them.
+        case heads
+        /// Who owns a zone, and who may do what in it.
+        case control
+    }
 
     /// A watched root.
     public enum Root: Hashable, Sendable, CaseIterable {
@@ -339,7 +351,7 @@ extension SimulationStep {
     var isFate: Bool {
         switch self {
         case .user, .userDuring, .userBefore, .sync, .syncDuring, .syncBetween, .pass, .command: false
-        case .fault, .serverCrash, .backUpStorage, .restoreStorage, .storageRoom: true
+        case .fault, .serverCrash, .backUpStorage, .restoreStorage, .spoilStorage, .storageRoom: true
         }
     }
 

@@ -47,6 +47,8 @@ enum EngineWeather: String, CaseIterable {
     /// As spells, and people delete much at once, put it back piece by piece, put other photos in its place, and have it put back
     /// from the trash.
     case returns
+    /// As sharing, and people leave, are removed, and come back; files of chains in the container are damaged, or lost.
+    case spoils
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -57,7 +59,7 @@ enum EngineWeather: String, CaseIterable {
     ]
     static let villages: [EngineWeather] = [
         .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
-        .secrets, .spells, .errands, .parts, .returns, .variations, .everything,
+        .secrets, .spells, .errands, .parts, .returns, .spoils, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -123,6 +125,14 @@ enum EngineWeather: String, CaseIterable {
             (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (18, 45, 10)
             (profile.sharedPercent, profile.nestedPercent, profile.faultPercent) = (40, 10, 0)
             (profile.returnPercent, profile.partingPercent) = (60, 10)
+        case .spoils:
+            (profile.commandPercent, profile.spoilPercent, profile.picks) = (45, 6, 4)
+            profile.spoils = seed % 2 == 1 ? [.log] : [.log, .log, .heads]
+            (profile.faultPercent, profile.sharedPercent) = (seed % 3 == 0 ? 6 : 0, 45)
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
+                \.allowsErrors,
+            ] { profile[keyPath: path] = false }
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [
