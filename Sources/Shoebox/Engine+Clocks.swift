@@ -13,6 +13,8 @@ extension Engine {
     struct HeadsRead: Hashable {
         var uptime: UInt64
         var wall: UInt64
+        /// Whether each of them could be read.
+        var isWhole: Bool
     }
 
     /// Compares the time that a head says it was written with this clock.

@@ -92,7 +92,9 @@ extension Engine {
             }
             // The own chain is read only after the local state of the zone was forgotten.
             guard peer.replica != replica || head.last.sequence > peer.applied.sequence else { continue }
-            guard try isKnown(head, in: zone), !isHeld(head, in: zone) else { continue }
+            guard try isKnown(head, in: zone), !isHeld(head, in: zone), !isToJoin(head, after: peer, in: zone) else {
+                continue
+            }
             count += try readChain(peer, head: head, zone: zone, folder: folder)
             guard peer.replica == replica else { continue }
             try store.write { db in
@@ -124,7 +126,7 @@ extension Engine {
         var heads = knownHeads[id] ?? [:]
         var isWhole = true
         let lastRead = headsRead[id]
-        defer { headsRead[id] = HeadsRead(uptime: now, wall: world.nowMilliseconds()) }
+        defer { headsRead[id] = HeadsRead(uptime: now, wall: world.nowMilliseconds(), isWhole: isWhole) }
         for var peer in peers where peer.replica != replica || peer.applied != zones[id]?.row.last {
             let stored = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
             var cursor = stored
@@ -168,7 +170,7 @@ extension Engine {
             peer.account = newest.account
             peer.cursor = Data(reading.cursor.description.utf8)
             // Nobody waits for what a stranger says is there.
-            if let zone = zones[id], zone.control.knows(newest.account) { peer.head = newest.last }
+            if let zone = zones[id], zone.control.lists(newest.account) { peer.head = newest.last }
             peer.headTime = newest.content.wallMilliseconds
             let row = peer
             try store.write { db in try db.setPeer(row, in: id) }
@@ -191,6 +193,15 @@ extension Engine {
             "The account \(head.account.fingerprint) publishes in '\(zone.control.title)' without having been invited; nothing of it counts.",
             "If you know who that is, invite them; if not, ask who has write access to the cloud folder.")
         return false
+    }
+
+    /// Whether nothing more of a chain counts before its account joins by the public link. What was read until then never
+    /// counts, and what they have said may be seen later than what they publish.
+    private func isToJoin(_ head: HeadRecord, after peer: PeerRow, in zone: ZoneInfo) -> Bool {
+        guard zone.control.admitsByLink(head.account) else { return false }
+        guard let participant = zone.control.participants[head.account] else { return true }
+        let last = participant.intervals[head.replica]?.last?.to?.sequence ?? 0
+        return peer.applied.sequence >= last
     }
 
     /// Notes that a chain can't be read on; under its own path, by which it is taken back, whatever could not be read.
@@ -368,7 +379,10 @@ extension CloudError {
 }
 
 extension Control {
-    /// Whether an account takes part, or took part once.
+    /// Whether an account is on the zone's list, as who takes part or took part once.
+    func lists(_ account: AccountID) -> Bool { account == owner || participants[account] != nil }
+
+    /// Whether an account is on the list, or may come as anybody may.
     func knows(_ account: AccountID) -> Bool {
         account == owner || participants[account] != nil || publicPermission > .none
     }

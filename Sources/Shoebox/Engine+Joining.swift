@@ -322,6 +322,7 @@ extension Engine {
             row.state = state
             row.isMine = false
             try db.setZone(row)
+            try keepWhereTheyWere(try db.pendingChanges(in: zone.id, limit: .max), notComingTo: zone.id, db)
             if state == .left, !isFollowing { try noteLeave(of: zone, db) }
             if let generation = zone.control.participants[account]?.generation {
                 try db.settleLetters("invitation", zone: zone.id, upTo: generation, .accepted)

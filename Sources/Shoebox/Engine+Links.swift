@@ -36,8 +36,13 @@ extension Engine {
     func readJoins(_ id: ZoneID, folder: ZoneFolder) throws {
         guard let zone = zones[id], zone.control.publicLink != nil || answersRequests(zone) else { return }
         let now = world.uptimeMilliseconds()
-        guard joinsListed[id].map({ now >= $0 + 10_000 }) ?? true else { return }
+        // Who publishes and is on no list may just have joined: what they say is read before it is judged.
+        let unlisted = (knownHeads[id] ?? [:]).filter { zone.control.admitsByLink($0.value.account) }
+            .mapValues(\.serial)
+        let isAsked = unlisted != joinsAwaited[id] ?? [:]
+        guard isAsked || joinsListed[id].map({ now >= $0 + 10_000 }) ?? true else { return }
         joinsListed[id] = now
+        joinsAwaited[id] = unlisted
         var isNew = false
         let names = try folder.joinNames().filter { !judgedJoins.contains($0.key) }
         for (hash, name) in names.sorted(by: { $0.key < $1.key }).prefix(ZoneFolder.joinsMax) {
@@ -140,7 +145,9 @@ extension Engine {
         }
         try fetchAnew(zone.id)
         let fresh = zones[zone.id] ?? zone
-        if permission == fresh.control.publicPermission, !renews || permission == .none {
+        if permission == fresh.control.publicPermission, !renews || permission == .none,
+            permission > .none || fresh.control.openLinks.isEmpty
+        {
             return try publicReply(fresh, losers: [])
         }
         let losers = Self.losers(of: fresh.control, publicPermission: permission, renews: renews)
@@ -157,8 +164,17 @@ extension Engine {
                 // Whose invitation is dropped because everybody may come was not put out, and may come by the link, too.
                 if permission > .none { control.participants[person.account]?.isPublic = true }
             }
+            if permission == .none || renews {
+                // Who came by the link and left comes back by another one, if by any.
+                for (account, person) in control.participants
+                where !person.takesPart && person.isPublic && person.hasLeft {
+                    control.participants[account]?.remove(at: positions[account] ?? [:])
+                }
+            }
             if permission == .none || renews || isFirst {
-                for (key, link) in control.links where !link.isRequest { control.links[key] = link.turnedOff }
+                for (key, link) in control.links where permission == .none || !link.isRequest {
+                    control.links[key] = link.turnedOff
+                }
             }
             control.publicPermission = permission
             guard permission > .none else { return }
@@ -179,7 +195,10 @@ extension Engine {
         // So that what was announced is withdrawn with the next look at the letters.
         inboxListed = nil
         pushSoon()
-        return try publicReply(zones[zone.id] ?? fresh, losers: losers)
+        var reply = try publicReply(zones[zone.id] ?? fresh, losers: losers)
+        let asking = permission == .none ? fresh.control.openLinks.values.filter(\.isRequest).count : 0
+        if asking > 0 { reply.lines.append("ended: \(asking == 1 ? "the link" : "\(asking) links") to ask by") }
+        return reply
     }
 
     /// Refuses to change who is on the list of a public share: whoever has the link joins, and reads with it.

@@ -41,7 +41,7 @@ extension Engine {
 
     /// Changes who takes part in a zone, as its owner or an admin: reads the newest control, changes it, publishes the result.
     func changeControl(
-        of zone: ZoneInfo, newEpoch: Bool = false, consent: TransferConsent? = nil,
+        of zone: ZoneInfo, newEpoch: Bool = false, consent: TransferConsent? = nil, keepsPassedOver: Bool = false,
         _ change: (inout Control) throws -> Void
     ) throws {
         _ = try openContainer()
@@ -62,6 +62,10 @@ extension Engine {
         }
         try reportRefused(current.problems, in: zone.id)
         var control = current.control
+        // Only that: what somebody has replaced since would be restored where it was more restrictive.
+        if keepsPassedOver, current.problems.contains(where: { $0.path.hasSuffix("/\(known)") }) {
+            control = control.joined(with: zone.control)
+        }
         try change(&control)
         // Also where nothing changes: several controls become one, a key that others have gives way to a new one.
         guard control != current.control || current.tips.count > 1 || !current.isEpochClean else {
@@ -272,6 +276,12 @@ extension Engine {
         let id = try participant(name, in: zone)
         try require(.changePermission, to: id, grant, in: zone)
         try fetchAnew(zone.id)
+        let present = zones[zone.id] ?? zone
+        guard present.control.participants[id]?.takesPart == true else {
+            throw RequestError(
+                ExitCode.failed, "\(label(of: id)) takes no part in '\(present.control.title)' now.",
+                "'shoebox share invite' lets them in again, and says what they may do.")
+        }
         let known = try heads(of: id, in: zone.id)
         try changeControl(of: zone) { control in
             guard var participant = control.participants[id], participant.takesPart, !grant.isHeld(by: participant)
@@ -297,7 +307,10 @@ extension Engine {
         for id in ids { positions[id] = try heads(of: id, in: zone.id) }
         try changeControl(of: zone, newEpoch: true) { control in
             for id in ids {
-                guard var participant = control.participants[id], participant.status != .removed else { continue }
+                // Who left by themselves could come back without being asked.
+                guard var participant = control.participants[id], participant.takesPart || participant.hasLeft else {
+                    continue
+                }
                 participant.remove(at: positions[id] ?? [:])
                 control.participants[id] = participant
             }

@@ -301,7 +301,14 @@ extension Engine {
         }
         try oweNotices(of: lost.map(\.change), in: zone, .notPublished, db)
         try db.refuse(lost.map(\.id), in: zone)
-        // What was to come here from another zone has not left that.
+        try keepWhereTheyWere(lost, notComingTo: zone, db)
+        return lost.count
+    }
+
+    /// What was to come to a zone from another one, and never arrives there, has not left that.
+    ///
+    /// - Parameter lost: changes of the zone that are never published.
+    func keepWhereTheyWere(_ lost: [StoredChange], notComingTo zone: ZoneID, _ db: Database) throws {
         let coming = Dictionary(grouping: lost.filter { $0.change.movedFrom != nil }) { $0.change.movedFrom }
         for case (let from?, let arrivals) in coming {
             let names = Set(arrivals.map(\.change.record))
@@ -310,6 +317,5 @@ extension Engine {
             }
             try db.refuse(marks.map(\.id), in: from)
         }
-        return lost.count
     }
 }

@@ -44,14 +44,17 @@ extension Engine {
     /// Publishes one batch of a zone: assets, then segments, one barrier, then the head.
     @discardableResult
     func push(_ id: ZoneID) throws -> Int {
-        guard let zone = zones[id] else { return 0 }
+        guard let known = zones[id] else { return 0 }
         let (isIdle, isUnread) = try store.read { db in
             (
-                try !zone.row.isHeadDirty && db.outbox(of: id).isEmpty && !db.hasPendingChanges(in: id, before: .max),
+                try !known.row.isHeadDirty && db.outbox(of: id).isEmpty && !db.hasPendingChanges(in: id, before: .max),
                 try db.isFormerChainUnread(in: id)
             )
         }
-        guard try checkOwnHead(zone, isIdle: isIdle) else { return 0 }
+        if !isIdle { try lookAtStanding(in: known) }
+        guard let zone = zones[id], zone.row.state == known.row.state, try checkOwnHead(zone, isIdle: isIdle) else {
+            return 0
+        }
         var count = 0
         if !isUnread, zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
             // By now more may be known of who may read it.
@@ -67,6 +70,24 @@ extension Engine {
         try appendHead(row, folder: folder)
         zones[id]?.row = try store.read { db in try db.zone(id) } ?? row
         return count
+    }
+
+    /// Reads who takes part in a share now, if its heads were not read for a while, as after the container was away: who was
+    /// removed meanwhile is not to get what is published next, and what this account may do no more is not to be half done.
+    private func lookAtStanding(in zone: ZoneInfo) throws {
+        let now = world.uptimeMilliseconds()
+        guard zone.row.kind == .share, zone.row.state == .active,
+            headsRead[zone.id].map({ now >= $0.uptime + 60_000 }) ?? true
+        else { return }
+        let folder = zoneFolder(zone.id)
+        do {
+            guard let heads = try readHeads(zone.id, folder: folder) else { return }
+            try noteDevices(in: heads, zone: zone)
+            try readNewerControl(zone.id, folder: folder)
+        } catch let error as CloudError {
+            guard error.concernsOneZone else { throw error }
+            log("who takes part in '\(zone.control.title)' could not be looked at: \(error)")
+        }
     }
 
     /// Appends what this replica knows to its head, and notes that it did.

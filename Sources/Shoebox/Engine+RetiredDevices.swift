@@ -1,8 +1,12 @@
 import ShoeboxCloud
 import ShoeboxModel
 import ShoeboxStore
+import ShoeboxWorld
 
 extension Engine {
+    /// For how long the heads of a zone are waited for that can't be read, before a retired device is pinned without them.
+    private var pinsAwaitedMilliseconds: UInt64 { 600_000 }
+
     /// Brings the controls of own zones up to what the accounts in them say of their devices: retired ones stop counting
     /// where they are known to be, and the zone's key is wrapped for the agreement keys that hold now.
     ///
@@ -21,26 +25,40 @@ extension Engine {
         let control = zone.control
         let accounts = [control.owner] + control.guests.map(\.account).sorted()
         var retired: [(device: DeviceID, account: AccountEntry)] = []
-        var rewrapped: Set<AccountID> = []
+        var rewrapped: [AccountID: Digest32] = [:]
         for id in accounts {
             guard let entry = directory.cached(id) else { continue }
             retired += entry.retiredDevices.filter { control.retired[$0.digest] == nil }.sorted().map { ($0, entry) }
-            if control.isSealed, control.readers.contains(id),
-                control.keyedFor[id] != Digest32(bytes: entry.agreementKey)
+            if control.isSealed, control.readers.contains(id), let key = Digest32(bytes: entry.agreementKey),
+                control.keyedFor[id] != key
             {
-                rewrapped.insert(id)
+                rewrapped[id] = key
             }
         }
+        if !retired.isEmpty, try !hasReadHeads(of: zone) { retired = [] }
         guard !retired.isEmpty || !rewrapped.isEmpty else { return }
         var pins: [Digest32: [ReplicaID: Position]] = [:]
         for (device, entry) in retired { pins[device.digest] = try lastCounted(of: device, entry, in: zone.id) }
-        try changeControl(of: zone) { fresh in
-            // What is known here must not be undone by passing over a control that the retired device has signed.
-            if !pins.isEmpty { fresh = fresh.joined(with: control) }
+        // What is known here must not be undone by passing over a control that the retired device has signed.
+        try changeControl(of: zone, keepsPassedOver: !pins.isEmpty) { fresh in
             for (device, replicas) in pins where fresh.retired[device] == nil { fresh.retired[device] = replicas }
-            for id in rewrapped { fresh.keyedFor[id] = nil }
+            for (id, key) in rewrapped where fresh.keyedFor[id] != key { fresh.keyedFor[id] = nil }
         }
         log("renewed the keys of '\(control.title)'; \(pins.count) devices were retired")
+    }
+
+    /// Whether this process has read all heads of a zone, so that what they acknowledge of a retired device is known: of two
+    /// pins the earlier one counts, for good. Until then nothing is read of that device's chain, and one that can't be read
+    /// is waited for only so long.
+    private func hasReadHeads(of zone: ZoneInfo) throws -> Bool {
+        if headsRead[zone.id]?.isWhole != true { _ = try readHeads(zone.id, folder: zoneFolder(zone.id)) }
+        // A start also reads them without asking whose they are.
+        try noteDevices(in: knownHeads[zone.id] ?? [:], zone: zone)
+        if headsRead[zone.id]?.isWhole == true { return true }
+        let now = world.uptimeMilliseconds()
+        let since = pinsAwaited[zone.id] ?? now
+        pinsAwaited[zone.id] = since
+        return now >= since + pinsAwaitedMilliseconds
     }
 
     /// The last segments of a retired device's replicas that count: those applied here, or acknowledged by the account's

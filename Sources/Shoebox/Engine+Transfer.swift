@@ -103,10 +103,23 @@ extension Engine {
         guard let zone = zones[letter.zone], zone.row.isMine, zone.row.kind == .share,
             zone.control.participants[received.sender]?.takesPart == true
         else { return }
-        let text = [letter.kind.rawValue, encodeHex(letter.offer), "\(received.device)", encodeHex(letter.consent)]
+        let text = [
+            letter.kind.rawValue, encodeHex(letter.offer), "\(received.device)", encodeHex(letter.consent),
+            String(received.wallMilliseconds),
+        ]
         try store.write { db in
+            // Letters are read in the order of their hashes: of two answers to one offer the later one counts.
+            let former = try db.metaText(answerKey(zone.id, received.sender)).map(Self.answerParts)
+            if let former, former[1] == text[1], UInt64(former[4]) ?? 0 > received.wallMilliseconds { return }
             try db.setMetaText(answerKey(zone.id, received.sender), text.joined(separator: "."))
         }
+    }
+
+    /// An answer that was kept: its kind, the offer's number, the device, the consent, and when it was written; the time is
+    /// missing in those of former versions.
+    private static func answerParts(_ text: String) -> [String] {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        return parts + Array(repeating: "", count: max(0, 5 - parts.count))
     }
 
     /// Hands own shares over whose offers were accepted.
@@ -124,8 +137,8 @@ extension Engine {
         guard let zone = zones[id], zone.row.isMine, zone.row.state == .active, let offer = zone.control.openOffer,
             let text = try store.read({ db in try db.metaText(answerKey(id, offer.account)) })
         else { return }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 4, decodeHex(parts[1]) == offer.number else { return }
+        let parts = Self.answerParts(text)
+        guard decodeHex(parts[1]) == offer.number else { return }
         if parts[0] == Letter.Kind.refusal.rawValue {
             try changeControl(of: zone) { control in
                 if control.offer == offer { control.offer = nil }

@@ -118,6 +118,8 @@ public final class Engine {
     var wantedAssets: [ZoneID: [Digest32: String]] = [:]
     /// When the heads of each zone were last read.
     var headsRead: [ZoneID: HeadsRead] = [:]
+    /// Since when (uptime) a device is to be pinned in a zone whose heads can't all be read.
+    var pinsAwaited: [ZoneID: UInt64] = [:]
     /// Since when (uptime) other devices of this account are known to have read more of a zone than this one.
     var behindSince: [ZoneID: UInt64] = [:]
     /// Chains of which a segment should be in the container and is not, or is damaged: what the own heads ask for, too.
@@ -178,6 +180,8 @@ public final class Engine {
     var returnsTried: [ZoneID: UInt64] = [:]
     /// When who joins a zone by its link was last listed (uptime).
     var joinsListed: [ZoneID: UInt64] = [:]
+    /// The heads, by their serials, of accounts that may join a zone by its link, when it was last looked at who does.
+    var joinsAwaited: [ZoneID: [ReplicaID: UInt64]] = [:]
     /// Statements of joining that need not be read again.
     var judgedJoins: Set<Digest32> = []
     /// When an account was last looked at again because a head named a statement that was not known (uptime).

@@ -62,9 +62,10 @@ private func least(_ left: UInt64, _ right: UInt64) -> UInt64 {
 }
 
 extension Participant {
-    /// Whether somebody who is listed already may come by a public link: not who was put out.
+    /// Whether somebody who is listed already may come by a public link: not who was put out, and not by the one that they
+    /// came by before. What they said then is still there; who left comes back by asking, and is let in at once.
     func mayJoin(by joinKey: Digest32) -> Bool {
-        !takesPart && (hasLeft || (isPublic && self.joinKey != joinKey))
+        !takesPart && (hasLeft || isPublic) && self.joinKey != joinKey
     }
 }
 
