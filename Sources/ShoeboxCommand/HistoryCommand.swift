@@ -10,7 +10,8 @@ struct HistoryCommand: ToolCommand {
             Example:
               shoebox history --since 120 --json
 
-            The token at the end is where to read on from the next time. 'shoebox undo' takes a transaction back.
+            The token at the end is where to read on from the next time. 'shoebox undo' takes a transaction back. Of a long
+            history the newest are listed; with --since 0 it is read from its beginning, some at a time.
             """)
 
     /// What says nothing to a person: how a record proves whose it is, and what the line above says already.
@@ -26,12 +27,11 @@ struct HistoryCommand: ToolCommand {
         return line.count > 60 ? line.prefix(59) + "…" : line
     }
 
-    @Option(help: ArgumentHelp("Only what came after this token.", valueName: "token")) var since: Int64 = 0
+    @Option(help: ArgumentHelp("Only what came after this token.", valueName: "token")) var since: Int64?
     @OptionGroup var common: CommonOptions
 
     func execute(_ output: Output) throws -> Int32 {
-        let entries = try TreeListing(try installation()).history(after: since)
-        let token = entries.last?.token ?? since
+        let (entries, token, isCut) = try TreeListing(try installation()).history(after: since)
         var lines: [String] = []
         if !common.json {
             for entry in entries {
@@ -49,10 +49,17 @@ struct HistoryCommand: ToolCommand {
                     }
                 }
             }
+            if isCut, since == nil {
+                lines.insert("What came before is not listed: 'shoebox history --since 0' begins with it.", at: 0)
+            }
             lines.append("token: \(token)")
+            if isCut, since != nil { lines.append("There is more: 'shoebox history --since \(token)' goes on.") }
         }
         output.result(
-            ["token": .integer(token), "transactions": .array(entries.map { .object($0.json) })], lines: lines)
+            [
+                "token": .integer(token), "isCut": .bool(isCut),
+                "transactions": .array(entries.map { .object($0.json) }),
+            ], lines: lines)
         return 0
     }
 }

@@ -197,6 +197,26 @@ extension Database {
         }
     }
 
+    /// The changes of one history transaction, in the order in which they were written.
+    public func changes(inTransaction token: Int64) throws -> [StoredChange] {
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT * FROM change WHERE token = ? ORDER BY id"), arguments: [token]
+        ).map(StoredChange.init)
+    }
+
+    /// The newest changes of the history, oldest first.
+    public func newestHistory(limit: Int) throws -> [StoredChange] {
+        try Row.fetchAll(
+            cachedStatement(sql: "SELECT * FROM change ORDER BY token DESC, id DESC LIMIT ?"), arguments: [limit]
+        ).reversed().map(StoredChange.init)
+    }
+
+    /// Whether the history has transactions before a token.
+    public func hasHistory(before token: Int64) throws -> Bool {
+        try Bool.fetchOne(
+            cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM change WHERE token < ?)"), arguments: [token]) ?? false
+    }
+
     /// Changes after a history token, oldest first.
     public func history(after token: Int64, limit: Int) throws -> [StoredChange] {
         try Row.fetchAll(

@@ -157,7 +157,7 @@ struct ConflictTests {
         }
         // The history says it, too, and when it came here.
         let arrived = party.alice.machine.world.nowMilliseconds()
-        let history = try TreeListing(of: party.alice.engine).history(after: from)
+        let history = try TreeListing(of: party.alice.engine).history(after: from).entries
         let items = history.flatMap { entry in entry.items.map { (entry, $0) } }.filter { pair in
             pair.1.fields.contains { $0.key == "caption" }
         }

@@ -66,33 +66,48 @@ public struct HistoryEntry: Sendable {
 }
 
 extension TreeListing {
-    /// The history after a token, oldest first, up to about `limit` changes, whole transactions only.
-    public func history(after token: Int64, limit: Int = 10_000) throws -> [HistoryEntry] {
+    /// The history after a token, oldest first, up to about `limit` changes, whole transactions only; nil for the newest
+    /// of all. With the token to read on from, and whether there are more: newer ones after a token, older ones for nil.
+    public func history(
+        after token: Int64?, limit: Int = 10_000
+    ) throws -> (entries: [HistoryEntry], token: Int64, isCut: Bool) {
         try engine.store.read { db in
-            var stored = try db.history(after: token, limit: limit)
-            if stored.count == limit, let last = stored.last?.token {
-                if stored.first?.token == last {
-                    stored = try db.history(after: last - 1, limit: .max).filter { $0.token == last }
-                } else {
-                    stored.removeAll { $0.token == last }
-                }
-            }
-            var result: [HistoryEntry] = []
-            let former = try formerValues(of: stored, db)
-            for change in stored where !isEmptyForward(change.change) {
-                if result.last?.token != change.token {
-                    let row = try Row.fetchOne(
-                        db, sql: "SELECT time, author FROM historyTransaction WHERE token = ?",
-                        arguments: [change.token])
-                    result.append(
-                        HistoryEntry(
-                            token: change.token, timeMilliseconds: UInt64(bitPattern: (row?["time"] as Int64?) ?? 0),
-                            author: row?["author"] ?? "", source: engine.source(row?["author"] ?? ""), items: []))
-                }
-                result[result.count - 1].items.append(try item(change, former: former[change.id] ?? [:], db))
-            }
-            return result
+            let found = try changes(after: token, limit: limit, db)
+            return (try entries(of: found.changes, db), found.changes.last?.token ?? token ?? 0, found.isCut)
         }
+    }
+
+    private func changes(
+        after token: Int64?, limit: Int, _ db: Database
+    ) throws -> (changes: [StoredChange], isCut: Bool) {
+        let stored = try token.map { try db.history(after: $0, limit: limit) } ?? db.newestHistory(limit: limit)
+        // The transaction at that end may go on.
+        guard stored.count == limit, let end = (token == nil ? stored.first : stored.last)?.token else {
+            return (stored, false)
+        }
+        let whole = stored.filter { $0.token != end }
+        let changes = whole.isEmpty ? try db.changes(inTransaction: end) : whole
+        guard let newest = changes.last?.token, let oldest = changes.first?.token else { return (changes, false) }
+        let isCut = token == nil ? try db.hasHistory(before: oldest) : try !db.history(after: newest, limit: 1).isEmpty
+        return (changes, isCut)
+    }
+
+    private func entries(of stored: [StoredChange], _ db: Database) throws -> [HistoryEntry] {
+        var result: [HistoryEntry] = []
+        let former = try formerValues(of: stored, db)
+        for change in stored where !isEmptyForward(change.change) {
+            if result.last?.token != change.token {
+                let row = try Row.fetchOne(
+                    db, sql: "SELECT time, author FROM historyTransaction WHERE token = ?",
+                    arguments: [change.token])
+                result.append(
+                    HistoryEntry(
+                        token: change.token, timeMilliseconds: UInt64(bitPattern: (row?["time"] as Int64?) ?? 0),
+                        author: row?["author"] ?? "", source: engine.source(row?["author"] ?? ""), items: []))
+            }
+            result[result.count - 1].items.append(try item(change, former: former[change.id] ?? [:], db))
+        }
+        return result
     }
 
     /// What the fields that each change sets showed when it arrived, by the change's row.
