@@ -159,48 +159,4 @@ extension Engine {
     private func describe(_ stored: StoredChange) throws -> String {
         try store.read { db in try subject(id(stored), type: stored.change.type, db) }
     }
-
-    // MARK: Conflicts
-
-    /// Decides between values that were written at once: the one that is kept is written again by somebody who has seen
-    /// all of them.
-    ///
-    /// - Parameter choice: 0 for the value that shows, else the number of another one, in the order of the list.
-    func resolveConflict(_ reference: PathReference, field: String, choice: Int) throws -> Reply {
-        let id = try record(at: reference)
-        guard let state = try store.read({ db in try db.state(of: id) }),
-            let key = state.fields.keys.first(where: { $0.rawValue == field }), let values = state.fields[key],
-            !values.losers.isEmpty, let winner = values.winner
-        else {
-            throw RequestError(
-                ExitCode.notFound, "Nothing is undecided about '\(field)' there.", "'shoebox conflicts' lists all.")
-        }
-        guard choice == 0 || values.losers.indices.contains(choice - 1) else {
-            throw RequestError(
-                ExitCode.notFound, "There is no value \(choice): the other values are 1 to \(values.losers.count).",
-                "'shoebox conflicts' lists them.")
-        }
-        guard state.isLive else {
-            throw RequestError(
-                ExitCode.notFound, "The photo was just taken away by somebody else.",
-                "'shoebox conflicts' lists what is undecided.")
-        }
-        try requireWritable(id)
-        let kept = choice == 0 ? winner : values.losers[choice - 1]
-        var fields: [FieldKey: Value] = [key: kept.value]
-        if key == .content {
-            if let asset = kept.value.asset, try !findBytes(asset, of: id) {
-                throw RequestError(
-                    ExitCode.notFound, "The bytes of that version are not here yet.", "Try again when they have come.")
-            }
-            fields[.modified] = state.fields[.modified]?.values.first { $0.dot == kept.dot }?.value ?? state[.modified]
-        }
-        try store.write { db in
-            var writer = try HistoryWriter(db, engine: self, author: "cli")
-            try writer.write(id, type: state.type, .set(fields), context: state.vector)
-            try writer.finish()
-            try db.markDirty(id)
-        }
-        return Reply(lines: ["'\(kept.value.displayText)' it is, for everybody."])
-    }
 }

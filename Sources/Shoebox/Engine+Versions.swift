@@ -151,6 +151,7 @@ extension Engine {
         // Without a version, what is known of it is meant, and not what the file holds.
         if version != nil { try takeIn(reference) }
         var id = try recordEver(at: reference)
+        let listed = try store.read { db in try self.listed(.versions(id), db) }
         let home = try homeOfMoved(id, reference)
         if let home { id = home }
         let (state, versions) = try store.read { db in
@@ -181,7 +182,11 @@ extension Engine {
         }
         let found: ContentVersion?
         if let number = Int(version), version.utf8.count < 6 {
-            found = versions.indices.contains(number - 1) ? versions[number - 1] : nil
+            // Others may have saved it since the list was printed.
+            let hashes = listed?.values ?? versions.map(\.asset.contentHash.description)
+            found =
+                hashes.indices.contains(number - 1)
+                ? versions.first { $0.asset.contentHash.description == hashes[number - 1] } : nil
         } else {
             let matching = versions.filter { $0.asset.contentHash.description.hasPrefix(version.lowercased()) }
             found = matching.count == 1 ? matching.first : nil
@@ -201,11 +206,18 @@ extension Engine {
         // What was cut to nothing has it no more.
         if state.isLive, state.content?.contentHash == found.asset.contentHash { return try restoreContent(reference) }
         let isAwaited = try isAwaited(found.asset, of: id)
+        // What the folder has shown for long was seen there, too.
+        let now = world.nowMilliseconds()
+        let chosenFrom = listed.flatMap { list in
+            let isRecent = now >= list.timeMilliseconds && now - list.timeMilliseconds < Self.listMilliseconds
+            return isRecent && home == nil ? list : nil
+        }
         var fields: [FieldKey: Value] = [.content: .asset(found.asset)]
         if let modified = found.modified { fields[.modified] = .integer(modified) }
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
-            try writer.write(id, type: state.type, .set(fields), context: state.vector)
+            try writer.write(
+                id, type: state.type, .set(fields), context: decided(chosenFrom, of: state))
             try writer.finish()
             try db.markDirty(id)
         }
@@ -218,6 +230,9 @@ extension Engine {
             ] + (isAwaited ? [Self.awaitedLine] : []),
             values: ["contentHash": found.asset.contentHash.description])
     }
+
+    /// For how long a version is taken as chosen in sight of the list that was printed, and of nothing else.
+    private static let listMilliseconds: UInt64 = 3_600_000
 
     private static let awaitedLine =
         "The cloud folder does not show its bytes now: it comes when it does, or when a device is there that has them in a folder or in its trash. Until then nothing changes here."

@@ -121,8 +121,9 @@ public enum Request: Sendable, Codable {
     case restoreVersion(path: PathReference, version: String?)
     /// Takes back what a transaction of the history changed.
     case undo(token: Int64)
-    /// Decides between values that were written at once: 0 for the one that shows, else the number of another one.
-    case resolveConflict(path: PathReference, field: String, choice: Int)
+    /// Decides between values that were written at once: `shown` for the one that shows, else the number of another one in the
+    /// list, or the id of one.
+    case resolveConflict(path: PathReference, field: String, choice: String)
     /// Brings back what is in the trash from these paths, or from below them; everything for none.
     case restoreTrash(paths: [PathReference])
     /// Brings back the folder of a share that was deleted as a whole.

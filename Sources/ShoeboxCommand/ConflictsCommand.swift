@@ -23,7 +23,8 @@ struct ConflictsCommand: ParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func execute(_ output: Output) throws -> Int32 {
-            let conflicts = try TreeListing(try installation()).conflicts()
+            let listing = try TreeListing(try installation())
+            let conflicts = try listing.conflicts()
             // The time of a file goes with its content, and is decided with it.
             let contents = Set(conflicts.filter { $0.field == "content" }.map(\.id))
             let shown = conflicts.filter { $0.field != "modified" || !contents.contains($0.id) }
@@ -34,6 +35,7 @@ struct ConflictsCommand: ParsableCommand {
                     : shown.map(\.line)
                         + (contents.isEmpty
                             ? [] : ["The other content of a photo lies beside it, as '… (conflict …)'."]))
+            try listing.noteListed(conflicts)
             return 0
         }
     }
@@ -45,21 +47,29 @@ struct ConflictsCommand: ParsableCommand {
                 Example:
                   shoebox conflicts choose ~/Pictures/Mine/IMG_1.jpg caption --keep shown
                   shoebox conflicts choose ~/Pictures/Mine/IMG_1.jpg caption --keep 1
+                  shoebox conflicts choose ~/Pictures/Mine/IMG_1.jpg caption --keep 4f2a91c0
+
+                A number means the value that had it when 'shoebox conflicts' or 'show' last printed the list on this device; it is
+                refused if something else was written since.
                 """)
 
         @Argument(help: "The photo or folder.") var path: String
         @Argument(help: "The field, as the list names it.") var field: String
-        @Option(help: ArgumentHelp("'shown', or the number of another value in the list.", valueName: "value"))
+        @Option(
+            help: ArgumentHelp(
+                "'shown', the number of another value in the list, or a value's id there.", valueName: "value"))
         var keep: String
         @OptionGroup var common: CommonOptions
 
+        private var isID: Bool { (6...8).contains(keep.utf8.count) && keep.allSatisfy(\.isHexDigit) }
+
         func execute(_ output: Output) throws -> Int32 {
-            guard let choice = keep == "shown" ? 0 : Int(keep), choice >= 0 else {
-                throw ValidationError("--keep takes 'shown' or a number.")
+            guard keep == "shown" || keep.utf8.count < 6 && Int(keep).map({ $0 >= 0 }) == true || isID else {
+                throw ValidationError("--keep takes 'shown', a number, or the id of a value.")
             }
             let installation = try installation()
             return try submit(
-                .resolveConflict(path: try installation.reference(path), field: field, choice: choice),
+                .resolveConflict(path: try installation.reference(path), field: field, choice: keep),
                 to: installation, output)
         }
     }

@@ -15,7 +15,8 @@ struct RestoreCommand: ToolCommand {
 
             A share's folder comes back whole; the other answer to that question is 'shoebox share leave'. A photo that was
             deleted comes back for everybody, with its tags; any other gets the content that shoebox knows of it, as when
-            it was cut to zero bytes, or with --version an earlier one. What the file holds now goes to the trash.
+            it was cut to zero bytes, or with --version an earlier one. What the file holds now goes to the trash. A number
+            is that of the list which was last printed on this device, whatever others have saved since.
             """)
 
     @Argument(help: "The share (its title or id), or the path of a photo.") var name: String
@@ -28,9 +29,11 @@ struct RestoreCommand: ToolCommand {
         let installation = try installation()
         if let path = try? installation.reference(name), name.contains("/") || version != nil || list {
             if list {
-                let versions = try TreeListing(installation).versions(of: path)
+                let listing = try TreeListing(installation)
+                let versions = try listing.versions(of: path)
                 output.result(
                     ["versions": .array(versions.map { .object($0.json) })], lines: versions.map(\.line))
+                try listing.noteListed(versions)
                 return 0
             }
             return try submit(.restoreVersion(path: path, version: version), to: installation, output)

@@ -16,7 +16,8 @@ struct ShowCommand: ToolCommand {
 
     func execute(_ output: Output) throws -> Int32 {
         let installation = try installation()
-        let shown = try TreeListing(installation).description(of: try installation.reference(path))
+        let listing = try TreeListing(installation)
+        let shown = try listing.description(of: try installation.reference(path))
         var lines = [shown.entry.line, "record: \(shown.entry.id.name)"]
         lines.append("share: \(shown.entry.share ?? "none")")
         for rating in shown.ratings { lines.append("rated \(rating.value) by \(rating.account)") }
@@ -25,6 +26,7 @@ struct ShowCommand: ToolCommand {
         if shown.pendingChanges > 0 { lines.append("\(shown.pendingChanges) changes are not sent yet") }
         lines += shown.conflicts.map(\.line)
         output.result(shown.json, lines: lines)
+        try listing.noteListed(shown.conflicts, of: shown.entry.id)
         return 0
     }
 }
@@ -33,8 +35,8 @@ extension ConflictDescription {
     /// As a list for people shows it.
     var line: String {
         "\(path ?? id.name.description): \(field) is '\(Self.text(shown, field))', by \(shownAuthor) at "
-            + "\(StatusText.local(shownTimeMilliseconds)); \(number): \(author) wrote '\(Self.text(other, field))' at "
-            + StatusText.local(timeMilliseconds)
+            + "\(StatusText.local(shownTimeMilliseconds)) (\(shownID)); \(number): \(author) wrote "
+            + "'\(Self.text(other, field))' at \(StatusText.local(timeMilliseconds)) (\(otherID))"
     }
 
     private static func text(_ value: String, _ field: String) -> String {

@@ -24,6 +24,12 @@ public enum Derivation {
         name("conflictCopy", record.bytes, contentHash.bytes)
     }
 
+    /// What a person calls one of several values of a field by: 8 hexadecimal digits, from the change that wrote it.
+    public static func valueID(of dot: Dot) -> String {
+        let counter = (0..<8).map { UInt8(truncatingIfNeeded: dot.counter >> (56 - 8 * UInt64($0))) }
+        return String(name("value", dot.replica.bytes, counter).description.prefix(8))
+    }
+
     /// The file name of a conflict copy, such as `IMG_1 (conflict bob 2026-11-21).jpg`.
     ///
     /// - Parameters:

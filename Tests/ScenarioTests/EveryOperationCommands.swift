@@ -69,7 +69,7 @@ extension Stage {
             } catch { return Reply(code: ExitCode.failed, lines: ["\(error)"]) }
         case .rate: return alice.request(.rate(path: photo, value: 4))
         case .caption: return caption("said")
-        case .resolve: return alice.request(.resolveConflict(path: photo, field: "caption", choice: 1))
+        case .resolve: return alice.request(.resolveConflict(path: photo, field: "caption", choice: "1"))
         case .restoreTrash: return alice.request(.restoreTrash(paths: [alice.path("Summer")]))
         case .restoreVersion: return alice.request(.restoreVersion(path: photo, version: "2"))
         case .restoreContent: return alice.request(.restoreContent(path: photo))

@@ -233,7 +233,7 @@ import Testing
         let state = try #require(try party.bob.store.read { db in try db.state(of: id) })
         let values = [state[.caption]?.text, state.fields[.caption]?.losers.first?.value.text]
         try #require(Set(values) == ["alice's", "bob's"])
-        let decided = party.bob.request(.resolveConflict(path: bobs, field: "caption", choice: choice))
+        let decided = party.bob.request(.resolveConflict(path: bobs, field: "caption", choice: "\(choice)"))
         #expect(decided.code == 0, "\(decided)")
         try #require(try party.village.settle())
         for (replica, path, root) in [
@@ -243,6 +243,7 @@ import Testing
             #expect(try replica.store.read { db in try db.conflictedRecords() }.isEmpty)
         }
         #expect(
-            party.bob.request(.resolveConflict(path: bobs, field: "caption", choice: 0)).code == ExitCode.notFound)
+            party.bob.request(.resolveConflict(path: bobs, field: "caption", choice: "shown")).code == ExitCode.notFound
+        )
     }
 }

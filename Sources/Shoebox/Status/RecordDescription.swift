@@ -1,5 +1,6 @@
 import GRDB
 public import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 
 /// Everything about one file or folder, as `show` prints it.
@@ -60,6 +61,12 @@ public struct ConflictDescription: Sendable {
     public var author: String
     /// When, milliseconds since 1970, by the author's clock.
     public var timeMilliseconds: UInt64
+    /// What stays the same of the value that shows, as long as nobody decides: 8 hexadecimal digits.
+    public var shownID: String
+    /// The same of the other one.
+    public var otherID: String
+    /// What is known of the record.
+    var seen: VersionVector
 
     /// As `--json` prints it.
     public var json: JSONObject {
@@ -68,7 +75,7 @@ public struct ConflictDescription: Sendable {
             "zone": .string(id.zone.description), "field": .string(field), "shown": .string(shown),
             "shownAuthor": .string(shownAuthor), "shownTime": StatusText.json(time: shownTimeMilliseconds),
             "other": .string(other), "number": .integer(Int64(number)), "author": .string(author),
-            "time": StatusText.json(time: timeMilliseconds),
+            "time": StatusText.json(time: timeMilliseconds), "shownID": .string(shownID), "otherID": .string(otherID),
         ]
     }
 }
@@ -104,6 +111,12 @@ extension TreeListing {
                     db, sql: "SELECT count(*) FROM change WHERE zone = ? AND record = ? AND state = 0",
                     arguments: [entry.id.zone.data, entry.id.name.data]) ?? 0)
         }
+    }
+
+    /// Remembers that these were printed, all that are undecided, or all of one record: numbers that are given later are of
+    /// this list.
+    public func noteListed(_ conflicts: [ConflictDescription], of id: RecordID? = nil) throws {
+        try engine.noteListed(conflicts, of: id)
     }
 
     /// Every value that lost to another one although neither knew of the other, and that nobody has decided on.
@@ -145,7 +158,9 @@ extension Engine {
                     shownAuthor: field.winner.map { person($0.author) } ?? "",
                     shownTimeMilliseconds: field.winner?.timestamp.wallMilliseconds ?? 0,
                     other: loser.value.displayText, number: index + 1, author: person(loser.author),
-                    timeMilliseconds: loser.timestamp.wallMilliseconds)
+                    timeMilliseconds: loser.timestamp.wallMilliseconds,
+                    shownID: field.winner.map { Derivation.valueID(of: $0.dot) } ?? "",
+                    otherID: Derivation.valueID(of: loser.dot), seen: state.vector)
             }
         }
     }

@@ -17,6 +17,10 @@ public struct VersionEntry: Sendable {
     public var isShown: Bool
     /// Whether its bytes are in the container; others may still be in somebody's trash.
     public var isPublished: Bool
+    /// The record.
+    var id: RecordID
+    /// What is known of it.
+    var seen: VersionVector
 
     /// As `--json` prints it.
     public var json: JSONObject {
@@ -46,14 +50,22 @@ extension TreeListing {
         }
         return try engine.store.read { db in
             let control = engine.zones[id.zone]?.control
-            let shown = try db.state(of: id).flatMap { $0.isLive ? $0.content?.contentHash : nil }
+            let state = try db.state(of: id)
+            let shown = state.flatMap { $0.isLive ? $0.content?.contentHash : nil }
             return try engine.contentVersions(of: id, db).enumerated().map { index, version in
                 VersionEntry(
                     number: index + 1, timeMilliseconds: version.timeMilliseconds,
                     author: control.map { engine.name(of: version.author, in: $0) } ?? version.author.fingerprint,
                     size: version.asset.size, contentHash: version.asset.contentHash,
-                    isShown: version.asset.contentHash == shown, isPublished: version.asset.location != nil)
+                    isShown: version.asset.contentHash == shown, isPublished: version.asset.location != nil,
+                    id: id, seen: state?.vector ?? [:])
             }
         }
+    }
+
+    /// Remembers that a photo's versions were printed: numbers that are given later are of this list.
+    public func noteListed(_ versions: [VersionEntry]) throws {
+        guard let first = versions.first else { return }
+        try engine.noteListed(versions, of: first.id, seen: first.seen)
     }
 }
