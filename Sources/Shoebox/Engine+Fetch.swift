@@ -292,12 +292,12 @@ extension Engine {
         var findings = SnapshotFindings()
         try store.write { db in
             var clock = try db.clock()
-            let token = try db.beginHistory(author: "fetch:\(zone.id)", timeMilliseconds: now)
+            var history = FetchedHistory(author: "fetch:\(zone.id)", timeMilliseconds: now)
             for segment in segments {
                 if segment.snapshotFirst > 0 {
                     let taken = try takeSnapshot(
-                        segment, in: zone.id, after: next.applied, control: control, token: token, findings: &findings,
-                        db)
+                        segment, in: zone.id, after: next.applied, control: control, history: &history,
+                        findings: &findings, db)
                     count += taken.count
                     refused += taken.refused
                     touched.formUnion(taken.touched)
@@ -320,6 +320,8 @@ extension Engine {
                     // All of it counts, or none: whoever lost the right between its parts had not finished it.
                     let scope = control.scope(
                         segment.account, segment.replica, sequence: sequence, device: segment.device.digest)
+                    let token = try history.begin(db)
+                    let known = count
                     for change in staged + transaction.changes {
                         let mayCount =
                             scope == .carried
@@ -337,13 +339,16 @@ extension Engine {
                         }
                         if standing.counts { clock.receive(change.timestamp, nowMilliseconds: now) }
                     }
+                    if count == known { history.takeBack(token) }
                 }
                 try db.setPosition(segment.position, of: segment.replica, in: zone.id)
                 next.applied = segment.position
                 next.account = segment.account
             }
             try db.judgeOwn(touched, in: zone.id)
-            refused += try db.refusedCount(since: token, in: zone.id, scope: .own)
+            if let first = history.first {
+                refused += try db.refusedCount(since: first, in: zone.id, scope: .own)
+            }
             try db.setClock(clock)
             try db.setPeer(next, in: zone.id)
             // Who folds a chain waits for the owner's word that the snapshot was read, which need not bring any change.

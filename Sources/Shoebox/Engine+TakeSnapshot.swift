@@ -36,8 +36,8 @@ extension Engine {
     ///
     /// - Parameter start: how far the chain was applied before this segment.
     func takeSnapshot(
-        _ segment: Segment, in zone: ZoneID, after start: Position, control: Control, token: Int64,
-        findings: inout SnapshotFindings, _ db: Database
+        _ segment: Segment, in zone: ZoneID, after start: Position, control: Control,
+        history: inout FetchedHistory, findings: inout SnapshotFindings, _ db: Database
     ) throws -> SnapshotTaken {
         var taken = SnapshotTaken()
         let isCounted = control.counts(segment, at: segment.position.sequence) > .nothing
@@ -55,13 +55,14 @@ extension Engine {
                 try db.unstage(bundle: bundle, zone: zone, replica: segment.replica) { _ in }
                 continue
             }
-            var repeated = Repetition(segment: segment, zone: zone, control: control, token: token)
+            var repeated = Repetition(segment: segment, zone: zone, control: control, history: history)
             try db.unstage(bundle: bundle, zone: zone, replica: segment.replica) { part in
                 for change in try decodeParts(part.payload) {
                     try repeated.add(change, sequence: part.sequence, engine: self, &findings, &taken, db)
                 }
             }
             try repeated.end(engine: self, &findings, &taken, db)
+            history = repeated.history
         }
         return taken
     }
@@ -100,15 +101,22 @@ private struct Repetition {
     let segment: Segment
     let zone: ZoneID
     let control: Control
-    let token: Int64
+    private(set) var history: FetchedHistory
+    /// The tokens by what is left of a transaction in a snapshot: the segment that ended it, and the time that all of it has.
+    private var tokens: [Origin: Int64] = [:]
     private var group: [(change: Change, sequence: UInt64)] = []
     private var seen: Set<RecordName> = []
 
-    init(segment: Segment, zone: ZoneID, control: Control, token: Int64) {
+    private struct Origin: Hashable {
+        var sequence: UInt64
+        var wallMilliseconds: UInt64
+    }
+
+    init(segment: Segment, zone: ZoneID, control: Control, history: FetchedHistory) {
         self.segment = segment
         self.zone = zone
         self.control = control
-        self.token = token
+        self.history = history
     }
 
     mutating func add(
@@ -156,11 +164,18 @@ private struct Repetition {
                 || scope > .nothing && !Database.isCarried(change, by: segment.replica, segment.account)
             let standing: ChangeStanding =
                 !engine.isWellFormed(change, control: control) ? .malformed : mayCount ? .accepted : .refused
+            let origin = Origin(sequence: sequence, wallMilliseconds: change.timestamp.wallMilliseconds)
+            let opened = tokens[origin]
+            let token = try opened ?? history.begin(db)
             guard
                 try db.insert(
                     change, zone: zone, account: segment.account, sender: segment.replica, sequence: sequence,
                     standing: standing, token: token, scope: scope, via: segment.position.sequence)
-            else { continue }
+            else {
+                if opened == nil { history.takeBack(token) }
+                continue
+            }
+            tokens[origin] = token
             taken.count += 1
             if !standing.counts { taken.refused += 1 }
             taken.touched.insert(name)

@@ -101,11 +101,15 @@ extension Database {
         }
     }
 
-    /// How many of the changes that came in with a history transaction are refused, of those with this scope.
+    /// How many of the changes that came in with a history transaction, or with later ones, are refused, of those with this
+    /// scope.
     public func refusedCount(since token: Int64, in zone: ZoneID, scope: WriteScope) throws -> Int {
         try Int.fetchOne(
             cachedStatement(
-                sql: "SELECT count(*) FROM change WHERE token = ? AND zone = ? AND scope = ? AND state = 2"),
+                sql: """
+                    SELECT count(*) FROM change INDEXED BY changeByToken
+                    WHERE token >= ? AND zone = ? AND scope = ? AND state = 2
+                    """),
             arguments: [token, zone.data, scope.rawValue]) ?? 0
     }
 
