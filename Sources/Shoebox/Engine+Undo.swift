@@ -1,5 +1,4 @@
 import ShoeboxCloud
-import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
 import ShoeboxStore
@@ -8,24 +7,9 @@ import ShoeboxWorld
 import class GRDB.Database
 
 extension Engine {
-    // MARK: Undo
-
-    /// What is to be written to take one change back.
-    private enum Reversal {
-        case write([FieldKey: Value])
-        case delete
-        case revive
-        case nothing(String)
-    }
-
-    /// What people make and change.
-    private static let undoable: Set<RecordType> = [.photo, .file, .folder, .tag, .photoTag, .rating, .comment]
-
     /// Takes back what a transaction of the history changed, as far as nobody has changed it since.
     func undo(_ token: Int64) throws -> Reply {
-        let stored = try store.read { db in
-            try db.history(after: max(token, 1) - 1, limit: 100_000).filter { $0.token == token && $0.standing.counts }
-        }
+        let stored = try store.read { db in try db.changes(inTransaction: token) }.filter(\.standing.counts)
         guard !stored.isEmpty else {
             throw RequestError(
                 ExitCode.notFound, "There is no transaction \(token) with changes that count.",
@@ -38,49 +22,38 @@ extension Engine {
             }.map(\.record))
         var left: [String] = []
         var said: Set<String> = []
+        func leave(_ change: StoredChange, _ why: String) throws {
+            let id = RecordID(zone: change.zone, name: change.change.record)
+            let subject = try store.read { db in try self.subject(id, type: change.change.type, db) }
+            // A photo that moved has changes in both places, and one reason.
+            let line = "\(subject): \(why)"
+            if said.insert(line).inserted { left.append(line) }
+        }
         var steps: [(id: RecordID, reversal: Reversal)] = []
+        let byRecord = Dictionary(grouping: stored) { RecordID(zone: $0.zone, name: $0.change.record) }
         // In the reverse order: what was made last goes first.
-        for change in stored.reversed() {
-            let id = id(change)
-            guard let zone = zones[change.zone], zone.mayWrite(account) else {
-                let isOver = zones[change.zone]?.row.state != .active
-                left.append("\(try describe(change)): \(isOver ? "its share has ended" : "you may only read there")")
+        for written in byRecord.values.sorted(by: { $0.last?.id ?? 0 > $1.last?.id ?? 0 }) {
+            guard let last = written.last else { continue }
+            let id = RecordID(zone: last.zone, name: last.change.record)
+            if let why = try whyNotWritable(id, last.change) {
+                try leave(last, why)
                 continue
             }
             guard let state = try store.read({ db in try db.state(of: id) }) else { continue }
-            switch try reversal(of: change, state: state, moved: moved) {
-            case .nothing(let why):
-                // A photo that moved has several changes, and one reason.
-                let line = "\(try describe(change)): \(why)"
-                if said.insert(line).inserted { left.append(line) }
-            case let found: steps.append((id, found))
+            switch try reversal(of: written, state: state, moved: moved) {
+            case .nothing(let why): try leave(last, why)
+            case let found:
+                steps.append((id, found))
+                if case .withdraw = found { try leave(last, "others have said the same, and it stays for them") }
             }
         }
-        let records = Set(steps.map(\.id))
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "undo")
-            for step in steps {
-                // As it is after the steps before.
-                guard let state = try db.state(of: step.id) else { continue }
-                switch step.reversal {
-                case .write(let fields):
-                    let change = try writer.write(step.id, type: state.type, .set(fields), context: state.vector)
-                    // What no file shows is shown by being said: who moves the photo now has seen it.
-                    if fields.keys.allSatisfy({ $0 == .caption || $0.customKey != nil }),
-                        var base = try db.base(step.id)
-                    {
-                        base.vector.insert(change.dot)
-                        try db.setBase(base)
-                    }
-                case .delete: try writer.write(step.id, type: state.type, .delete, context: state.vector)
-                case .revive: try revive(step.id, state, &writer)
-                case .nothing: continue
-                }
-            }
+            for step in steps { try write(step.reversal, of: step.id, &writer) }
             try writer.finish()
-            for id in records { try db.markDirty(id) }
+            for step in steps { try db.markDirty(step.id) }
         }
-        guard !records.isEmpty else {
+        guard !steps.isEmpty else {
             throw RequestError(
                 ExitCode.failed,
                 "Nothing of transaction \(token) could be taken back: \(left.prefix(5).joined(separator: "; ")).",
@@ -88,75 +61,58 @@ extension Engine {
         }
         return Reply(
             code: left.isEmpty ? 0 : ExitCode.reported,
-            lines: ["Taken back: \(records.count) \(records.count == 1 ? "record" : "records")."]
+            lines: ["Taken back: \(steps.count) \(steps.count == 1 ? "record" : "records")."]
                 + left.map { "left as it is: \($0)" },
-            values: ["records": String(records.count), "left": String(left.count)],
+            values: ["records": String(steps.count), "left": String(left.count)],
             remedy: left.isEmpty ? nil : "'shoebox history' shows what came after it.")
     }
 
-    /// - Parameter moved: the records that went from one zone to another in the same transaction.
-    private func reversal(
-        of stored: StoredChange, state: RecordState, moved: Set<RecordName>
-    ) throws -> Reversal {
-        let change = stored.change
-        // What makes, moves and ends shares is taken back by what is meant for it, or not at all: half of it would leave
-        // the others with photos in folders that are nowhere.
-        guard Self.undoable.contains(change.type) else { return .nothing("it keeps where a share shows") }
-        guard change.movedFrom == nil, zones[stored.zone]?.row.rootRecord != change.record else {
-            return .nothing("a move between shares; use 'share add', 'share remove' or 'share stop'")
-        }
-        // Each zone has tags of its own: what a photo brought along was made there anew.
-        if case .set(let values) = change.action {
-            let isBrought =
-                change.type == .tag ? !moved.isEmpty : values[.photo]?.reference.map(moved.contains) == true
-            guard !isBrought else { return .nothing("a move between shares") }
-        }
-        switch change.action {
-        case .moved: return .nothing("a move between shares; use 'share add' or 'share remove'")
-        case .delete:
-            if state.isLive { return .nothing("it is there already") }
-            // What was deleted before it was published may be on no machine but the one that deleted it.
-            if let asset = state.fields[.content]?.winner?.value.asset, try !findBytes(asset, of: id(stored)) {
-                return .nothing("its bytes are kept nowhere that can be reached from here")
+    /// Writes what takes a record back, as it is after what was written before.
+    private func write(_ reversal: Reversal, of id: RecordID, _ writer: inout HistoryWriter) throws {
+        let db = writer.db
+        guard let state = try db.state(of: id) else { return }
+        switch reversal {
+        case .write(let fields, let undecided, let context):
+            // The context names no number that is still to be given: these stay beside what shows.
+            for (key, value) in undecided {
+                try writer.write(id, type: state.type, .set([key: value]), context: context)
             }
-            return state.movedTo == nil ? .revive : .nothing("it lives in another share now")
-        case .set(let values):
-            guard state.isLive else {
-                return .nothing(state.movedTo == nil ? "it was deleted since" : "it lives in another share now")
+            let change = try writer.write(id, type: state.type, .set(fields), context: context)
+            // What no file shows is shown by being said: who moves the photo now has seen it.
+            if fields.keys.allSatisfy({ $0 == .caption || $0.customKey != nil }), var base = try db.base(id) {
+                base.vector.insert(change.dot)
+                try db.setBase(base)
             }
-            let before = try store.read { db in try db.storedChanges(of: id(stored)) }
-                .filter { $0.id < stored.id && $0.standing.counts }.map(\.change)
-            let former = RecordState(before)
-            guard let former, former.isLive else {
-                if former?.movedTo != nil {
-                    return .nothing("a move between shares; use 'share add' or 'share remove'")
-                }
-                // This is how the record came to be, or came back. What others have added to it since keeps it.
-                let known = Set(before.map(\.identity))
-                let others = state.fields.values.contains { field in
-                    field.winner.map {
-                        $0.dot != change.identity && !known.contains($0.dot) && !$0.isDerived
-                            && $0.author != change.author
-                    } ?? false
-                }
-                return others ? .nothing("others have changed it since") : .delete
-            }
-            var fields: [FieldKey: Value] = [:]
-            for key in values.keys where state.fields[key]?.winner?.dot == change.identity {
-                fields[key] = former[key] ?? .null
-            }
-            guard !fields.isEmpty else { return .nothing("it was changed since") }
-            if let asset = fields[.content]?.asset, try !findBytes(asset, of: id(stored)) {
-                return .nothing("its former bytes are kept nowhere")
-            }
-            if fields[.content] == .null { return .nothing("it had no content before") }
-            return .write(fields)
+        case .delete: try writer.write(id, type: state.type, .delete, context: state.vector)
+        case .withdraw(let context): try writer.write(id, type: state.type, .delete, context: context)
+        case .revive: try revive(id, state, &writer)
+        case .nothing: return
         }
     }
 
-    private func id(_ stored: StoredChange) -> RecordID { RecordID(zone: stored.zone, name: stored.change.record) }
-
-    private func describe(_ stored: StoredChange) throws -> String {
-        try store.read { db in try subject(id(stored), type: stored.change.type, db) }
+    /// Why this account may not take back what was written of a record; nil if it may.
+    private func whyNotWritable(_ id: RecordID, _ change: Change) throws -> String? {
+        guard let zone = zones[id.zone] else { return "its share is not known here" }
+        let title = zone.control.title
+        switch zone.row.state {
+        case .active: break
+        case .leaveOffered:
+            return "the folder of '\(title)' was deleted here; 'shoebox restore' with that title brings it back"
+        case .left: return "you have left its share"
+        case .ended: return "its share has ended"
+        }
+        let isPermitted = try store.read { db -> Bool in
+            switch change.type {
+            case .rating: may(.rate, in: id.zone)
+            case .comment: may(.comment, in: id.zone)
+            case .photoTag:
+                try db.state(of: id)?[.photo]?.reference.map {
+                    try may(.tag, RecordID(zone: id.zone, name: $0), db)
+                } ?? false
+            default: try may(.editRecord, id, db)
+            }
+        }
+        guard isPermitted else { return "it is in '\(title)', \(permissionText(id.zone))" }
+        return change.type == .rating && change.author != account ? "it is somebody else's rating" : nil
     }
 }

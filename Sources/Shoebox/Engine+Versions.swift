@@ -324,8 +324,11 @@ extension Engine {
 
     /// Writes a value of a deleted record again as it is, by which all of it is alive.
     func revive(_ id: RecordID, _ state: RecordState, _ writer: inout HistoryWriter) throws {
-        let keys: [FieldKey] = [.content, .name, .parent] + state.fields.keys.sorted()
-        guard let key = keys.first(where: { state.fields[$0]?.winner != nil }), let value = state[key] else { return }
+        let keys = ([.content, .name, .parent] + state.fields.keys.sorted()).filter { state.fields[$0]?.winner != nil }
+        // What is undecided stays so.
+        guard let key = keys.first(where: { state.fields[$0]?.losers.isEmpty == true }) ?? keys.first,
+            let value = state[key]
+        else { return }
         try writer.write(id, type: state.type, .set([key: value]), context: state.vector)
     }
 }

@@ -45,6 +45,45 @@ import Testing
         expectAll(party, ["a.jpg": "aaa", "deep/b.jpg": "bbb", "deep/moved.jpg": "by carol"])
     }
 
+    @Test func `a contributor takes back what it wrote of its own photos, and nothing of others'`() throws {
+        let party = try Party(bob: "contribute")
+        let (alice, bob) = (party.alice, party.bob)
+        try bob.machine.shared.write("alice/Summer/bob.jpg", "bob")
+        try #require(try party.village.settle())
+        let path = bob.path("alice/Summer/bob.jpg", .shared)
+        func tokens() throws -> Set<Int64> {
+            Set(try bob.store.read { db in try db.history(after: 0, limit: .max) }.map(\.token))
+        }
+        func undo(_ request: Request) throws -> Reply {
+            let before = try tokens()
+            let done = bob.request(request)
+            try #require(done.code == 0, "\(done)")
+            try #require(try party.village.settle())
+            return bob.request(.undo(token: try #require(try tokens().subtracting(before).min())))
+        }
+        for request in [
+            Request.caption(path: path, text: "mine"), .tag(path: path, titles: ["Lake"], isMember: true),
+            .rate(path: bob.path("alice/Summer/a.jpg", .shared), value: 3),
+        ] {
+            let reply = try undo(request)
+            #expect(reply.code == 0, "\(reply)")
+            try #require(try party.village.settle())
+        }
+        for (replica, folder, root) in [(alice, "Summer/", RootKind.library), (bob, "alice/Summer/", .shared)] {
+            let fields = replica.sidecar(folder + "bob.jpg", root)?.fields
+            #expect(
+                fields?.caption == nil && fields?.tags ?? [] == [], "\(replica.label): \(String(describing: fields))")
+        }
+        #expect(bob.sidecar("alice/Summer/a.jpg", .shared)?.fields.rating == nil)
+        // What is not Bob's.
+        #expect(alice.request(.caption(path: alice.path("Summer/a.jpg"), text: "hers")).code == 0)
+        try #require(try party.village.settle())
+        let newest = try #require(try tokens().max())
+        let reply = bob.request(.undo(token: newest))
+        #expect(reply.code == ExitCode.failed, "\(reply)")
+        #expect(reply.lines[0].contains("in which you may only change what you added"), "\(reply)")
+    }
+
     @Test func `a private copy that its user goes on with is not replaced by the next one`() throws {
         let party = try Party(bob: "readOnly")
         let (copies, shared) = ("Private copies of Summer", "alice/Summer/a.jpg")
