@@ -228,6 +228,8 @@ extension Engine {
             throw RequestError(ExitCode.notFound, "There is no such photo.", "Check the path.")
         }
         let (hash, stamp) = try ContentHasher.hash(path, files(reference.root))
+        let content = try store.read { db in try db.state(of: id) }?.content
+        let isHere = try content.map { try $0.contentHash == hash || findBytes($0, of: id) } ?? true
         try store.write { db in
             guard var row = try db.base(id) else { return }
             row.stamp = stamp
@@ -236,7 +238,18 @@ extension Engine {
             try db.markDirty(id)
         }
         try clearProblem("emptied", path: display(path, reference.root))
-        if try store.read({ db in try db.state(of: id) })?.content?.contentHash == hash {
+        guard isHere else {
+            // It is given up when it is to be published; to stop here would leave it waiting for ever.
+            return Reply(
+                code: ExitCode.reported,
+                lines: [
+                    "The last content of '\(entry.name)' is kept nowhere that can be reached from here: it was gone before it was published."
+                ],
+                remedy:
+                    "What the file had before that comes back in a while, if there is such; else put the photo there again. 'shoebox restore --list' with its path shows what it had."
+            )
+        }
+        if content?.contentHash == hash {
             return Reply(lines: [
                 "'\(entry.name)' has the content that shoebox knows of it already. Another photo, which was there before and was "
                     + "deleted, comes back with 'shoebox undo': 'shoebox history' shows the transaction."

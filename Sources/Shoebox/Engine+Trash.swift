@@ -1,5 +1,6 @@
 import ShoeboxLibrary
 import ShoeboxModel
+import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
@@ -298,7 +299,8 @@ extension Engine {
     /// may not write there. The folders show what follows from it when they are brought up to date.
     /// - Throws: `FileError` if the bytes can't be read now.
     private func revive(_ id: RecordID, from choice: TrashChoice) throws -> Digest32? {
-        guard let zone = zones[id.zone], zone.row.root == choice.root, zone.mayWrite(account),
+        guard let zone = zones[id.zone], zone.row.root == choice.root,
+            try store.read({ db in try may(.editRecord, id, db) }),
             let record = try store.read({ db in try db.record(id) }), !record.isLive, record.type.hasContent,
             // A sidecar lies there for its photo's record.
             try choice.path.last.map(SidecarName.photos)?.isEmpty != false || isOfItsOwn(choice),

@@ -172,6 +172,8 @@ extension Engine {
             if isGone { return try putBackAnew(id, state, version: nil, shown) }
             if state.isLive { return try restoreContent(reference) }
             try requireWritable(id)
+            // What was deleted before it was published may be on no machine but the one that deleted it.
+            if let asset = state.content, try !findBytes(asset, of: id) { throw withoutBytes("'\(shown)'") }
             let isAwaited = try state.content.map { try self.isAwaited($0, of: id) } ?? false
             try store.write { db in
                 var writer = try HistoryWriter(db, engine: self, author: "cli")
@@ -233,6 +235,14 @@ extension Engine {
 
     /// For how long a version is taken as chosen in sight of the list that was printed, and of nothing else.
     private static let listMilliseconds: UInt64 = 3_600_000
+
+    /// Nothing can be brought back without bytes: others would be shown a photo that nobody has.
+    func withoutBytes(_ what: String) -> RequestError {
+        RequestError(
+            ExitCode.notFound, "The bytes of \(what) are kept nowhere that can be reached from here.",
+            "They were gone before they were published. Another device may have them in its trash: 'shoebox trash list' there."
+        )
+    }
 
     private static let awaitedLine =
         "The cloud folder does not show its bytes now: it comes when it does, or when a device is there that has them in a folder or in its trash. Until then nothing changes here."

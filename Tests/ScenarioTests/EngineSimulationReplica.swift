@@ -241,7 +241,9 @@ final class EngineReplica: SimulatedReplica {
         for problem in problems where problem.code == "leaveOffered" {
             if let zone = problem.zone { requests.append(.restoreShare(share: "\(zone)")) }
         }
-        for request in requests where replica.request(request).code == 0 { asked = true }
+        for request in requests where [ExitCode.done, ExitCode.reported].contains(replica.request(request).code) {
+            asked = true
+        }
         giveUpLostContents(problems.contains { $0.code == "contentMissing" })
         return asked
     }

@@ -49,6 +49,27 @@ import Testing
         #expect(party.alice.request(.restoreTrash(paths: [])).code == ExitCode.notFound)
     }
 
+    @Test func `what a contributor added comes back from the trash as what it was, with what others said of it`() throws
+    {
+        let party = try Party(bob: "contribute")
+        let (bob, carol) = (party.bob, party.carol)
+        try bob.machine.shared.write("alice/Summer/his.jpg", "his")
+        try #require(try party.village.settle())
+        let path = carol.path("alice/Summer/his.jpg", .shared)
+        #expect(carol.request(.rate(path: path, value: 5)).code == 0)
+        #expect(carol.request(.caption(path: path, text: "by carol")).code == 0)
+        try #require(try party.village.settle())
+        try carol.machine.shared.delete("alice/Summer/his.jpg")
+        try #require(try party.village.settleDeletions())
+        party.expectShown()
+        let reply = bob.request(.restoreTrash(paths: [bob.path("alice/Summer/his.jpg", .shared)]))
+        #expect(reply.code == 0, "\(reply)")
+        try #require(try party.village.settle())
+        party.expectShown(Party.content.merging(["his.jpg": "his"]) { $1 })
+        let fields = carol.sidecar("alice/Summer/his.jpg", .shared)?.fields
+        #expect(fields?.rating == 5 && fields?.caption == "by carol", "\(String(describing: fields))")
+    }
+
     /// Its user deleted the photo and not the sidecar, which went to the trash after it.
     @Test(arguments: [false, true])
     func `a sidecar that its photo left behind is not put beside another photo of that name`(isNamed: Bool) throws {

@@ -79,6 +79,27 @@ import Testing
                 == ExitCode.notFound)
     }
 
+    @Test func `a photo that was deleted before anybody had its bytes is not brought back without them`() throws {
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "aaa"])
+        alice.machine.mount.unmount()
+        try alice.machine.library.write("n.jpg", "new")
+        for _ in 0..<3 {
+            try alice.round()
+            village.world.clock.advance(milliseconds: 700)
+        }
+        try alice.machine.library.delete("n.jpg")
+        for _ in 0..<4 {
+            try alice.round()
+            village.world.clock.advance(milliseconds: 700)
+        }
+        let path = alice.path("n.jpg")
+        let reply = alice.request(.restoreVersion(path: path, version: nil))
+        #expect(reply.code == ExitCode.notFound && reply.remedy?.isEmpty == false, "\(reply)")
+        alice.machine.mount.mount()
+        #expect(try village.settle())
+        #expect(second.tree(.library) == ["a.jpg": "aaa"] && alice.tree(.library) == ["a.jpg": "aaa"])
+    }
+
     @Test func `a transaction is taken back, as far as nobody went on from it`() throws {
         let party = try Party(bob: "readWrite")
         let path = party.alice.path("Summer/a.jpg")
