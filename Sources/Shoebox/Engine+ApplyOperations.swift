@@ -277,10 +277,13 @@ extension Engine {
     private func followWithSidecar(_ operation: FileOperation, root: RootKind) throws -> Bool {
         let id = operation.record
         do {
-            if case .remove(_, let path, _) = operation,
-                case .failed(let error) = try removeSidecarFile(of: id, besides: path, root: root)
-            {
-                throw error
+            if case .remove(_, let path, _) = operation {
+                switch try removeSidecarFile(of: id, besides: path, root: root) {
+                case .done: break
+                case .failed(let error): throw error
+                // One that was edited stays, to be read; one that may yet be edited is looked at again.
+                case .stale: return try !isSidecarBeingWritten(of: id, besides: path, root: root)
+                }
             }
             if case .move(_, let old, let new) = operation {
                 return try moveSidecarFile(of: id, from: old, to: new, root: root)

@@ -417,9 +417,17 @@ extension Engine {
             if case .failed(let error) = outcome {
                 isWhole = false
                 try reportFailure(operation, error, root: root)
+            } else if case .stale(let reason) = outcome, try isBeingWritten(operation) {
+                // A program goes on writing into what it has open: that waits until it is closed.
+                isWhole = false
+                log("not put away yet: \(reason)")
             } else if let path = operation.path {
                 for code in ["notApplied", "diskFull"] { try clearProblem(code, path: display(path, root)) }
             }
+        }
+        func isBeingWritten(_ operation: FileOperation) throws -> Bool {
+            guard case .remove(let id, let path, _) = operation else { return false }
+            return try files(root).hasWriter(path) || isSidecarBeingWritten(of: id, besides: path, root: root)
         }
         let tops: Set<RecordID> = [top(root)]
         var directories: [(RecordID, RelativePath)] = []

@@ -91,7 +91,7 @@ extension Engine {
         switch operation {
         case .write(_, _, _, nil):
             // What somebody has written into it since is theirs.
-            if entry.stamp.isUnchanged(from: stamp) { try files.removeFile(path) }
+            if entry.stamp.isUnchanged(from: stamp), !files.hasWriter(path) { try files.removeFile(path) }
         case .makeDirectory:
             if isNew { try files.removeDirectory(path) }
         case .move(_, let from, _): try files.rename(path, to: from, mode: .failIfExists)

@@ -193,6 +193,10 @@ extension Engine {
         case .failed(let error):
             log("the sidecar '\(name)' of a photo that is gone stays for now: \(error)")
             return false
+        case .stale(let reason) where files(root).hasWriter(path):
+            // What is written into it is read, or it goes, once it is closed.
+            log("the sidecar '\(name)' of a photo that is gone stays for now: \(reason)")
+            return false
         case .stale:
             // Edited meanwhile: it is read for the photo that it is beside.
             later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()

@@ -125,7 +125,7 @@ extension Engine {
             let isFolderThere = folders.isThere(directory)
             guard isFolderThere, try replaced != nil || isPhotoThere(row, in: directory) else {
                 // There it would be said of some other photo.
-                if replaced == nil,
+                if replaced == nil, !files.hasWriter(directory.appending(name)),
                     try files.entry(at: directory.appending(name))?.stamp.isUnchanged(from: stamp) == true
                 {
                     try files.removeFile(directory.appending(name))
@@ -140,7 +140,8 @@ extension Engine {
             return true
         case .stale(let reason):
             log("sidecar of '\(row.name)' not written: \(reason)")
-            later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds()
+            // It may stay open for writing for long.
+            lookAtObstacle(in: .init(root: row.root, path: directory))
             return nil
         case .failed(let error):
             try reportUnwritten(directory.appending(name), root: row.root, error)
@@ -196,6 +197,12 @@ extension Engine {
             return .failed(error)
         }
         return trashSidecar(sidecar, expecting: row.stamp, record: id, root: root)
+    }
+
+    /// Whether the sidecar of a record, beside a photo, is open for writing in another program: it can't be put away yet.
+    func isSidecarBeingWritten(of id: RecordID, besides path: RelativePath, root: RootKind) throws -> Bool {
+        guard let row = try store.read({ db in try db.sidecar(id) }) else { return false }
+        return files(root).hasWriter(path.parent.appending(row.name))
     }
 
     /// Moves to the trash what lies beside a sidecar that is to go, under the other name that it may have, and was written for

@@ -323,7 +323,10 @@ extension Engine {
         let path = directory.appending(entry.name)
         switch makeApplier(row.root).trash(path, expecting: entry.stamp, record: record) {
         case .done: return true
-        case .stale(let reason): log("'\(display(path, row.root))' was not put away: \(reason)")
+        case .stale(let reason):
+            log("'\(display(path, row.root))' was not put away: \(reason)")
+            lookAtObstacle(in: .init(root: row.root, path: directory))
+            return false
         case .failed(let error): try reportUnwritten(path, root: row.root, error)
         }
         later[.init(root: row.root, path: directory)] = world.uptimeMilliseconds() + settings.settleMilliseconds

@@ -100,10 +100,15 @@ extension Engine {
         {
             let removed = applier.trash(
                 path(written), expecting: entry.stamp, record: RecordID(zone: zone.id, name: tag))
-            if case .failed(let error) = removed {
-                // Not forgotten: else the file would be taken for a tag that somebody made.
+            // Not forgotten: else the file would be taken for a tag that somebody made.
+            switch removed {
+            case .failed(let error):
                 log("a tag's file stays: \(error)")
                 return nil
+            case .stale(let reason) where files(root).hasWriter(path(written)):
+                log("a tag's file stays: \(reason)")
+                return nil
+            case .done, .stale: break
             }
         }
         guard let title else {

@@ -208,10 +208,15 @@ extension SimulatedDisk {
 
     /// Starts writing a file slowly: it is (or becomes) what is given and stays open for writing until `endWriting`.
     public func beginWriting(_ path: String, _ bytes: [UInt8]) throws(FileError) {
+        try write(try Self.path(path), bytes: bytes, durably: false)
+        try openForWriting(path)
+    }
+
+    /// Opens a file for writing and changes nothing yet: it is written by `continueWriting`, and open until `endWriting`.
+    public func openForWriting(_ path: String) throws(FileError) {
         let path = try Self.path(path)
-        try write(path, bytes: bytes, durably: false)
         try locked { state throws(FileError) in
-            let held = try state.withVolume("write", path) { volume, _ throws(FileError) in
+            let held = try state.withVolume("open", path) { volume, _ throws(FileError) in
                 let serial = try volume.require(path)
                 volume.open(serial, writing: true)
                 return (serial: serial, volume: volume.device)

@@ -5,7 +5,8 @@ public import ShoeboxWorld
 public enum ApplyOutcome: Hashable, Sendable {
     /// Carried out; the stamp of what is now at the path, nil where nothing is.
     case done(FileStamp?)
-    /// Not carried out, as the tree is not what the plan saw: plan again. Nothing was lost.
+    /// Not carried out, as the tree is not what the plan saw, or a program has what is there open for writing: plan again.
+    /// Nothing was lost.
     case stale(String)
     /// Not carried out for another reason; everything else can go on.
     case failed(FileError)

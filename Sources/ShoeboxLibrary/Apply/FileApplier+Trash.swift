@@ -318,7 +318,10 @@ extension FileApplier {
         outcome { () throws(FileError) in
             let (parked, info) = try parkingPlace(record)
             guard let entry = try files.entry(at: parked) else { return .stale("nothing is aside for \(record)") }
-            let item = try reserveTrash(for: try readInfo(info)?.path ?? RelativePath([entry.name]), record: record)
+            let original = try readInfo(info)?.path ?? RelativePath([entry.name])
+            // Nobody opens it where it is aside, but who has opened it before goes on.
+            if files.hasWriter(parked) { return .stale(beingWritten(original)) }
+            let item = try reserveTrash(for: original, record: record)
             try files.rename(parked, to: item.path, mode: .failIfExists)
             discard(info)
             return .done(nil)

@@ -8,7 +8,8 @@ public import ShoeboxWorld
 /// - New bytes are written aside in `.shoebox/tmp`, hashed on the way, and only then renamed into place.
 /// - Just before each rename the target is compared with what the plan saw, and after it what was replaced is; if it was
 ///   something else after all, the two are swapped back.
-/// - Nothing that a user may have written is deleted: what is replaced or removed goes to the trash.
+/// - Nothing that a user may have written is deleted: what is replaced or removed goes to the trash. What a program has open
+///   for writing stays where it is: it would go on writing in the trash.
 /// - One bad file is an outcome, never an error that stops the rest.
 ///
 /// Durable only after `synchronize` of the file system; see `WriteIntent`. Needs `.shoebox` to exist: a root without it
@@ -120,30 +121,37 @@ public struct FileApplier {
     ) throws(FileError) -> ApplyOutcome {
         guard let found = try files.entry(at: path) else { return .done(nil) }
         if let stamp, !found.stamp.isUnchanged(from: stamp) { return .stale("'\(path)' has changed") }
+        if files.hasWriter(path) { return .stale(beingWritten(path)) }
         let item = try reserveTrash(for: path, record: record)
         if let failure = failure(of: { () throws(FileError) in
             try files.rename(path, to: item.path, mode: .failIfExists)
         }) {
             // A network file system may say so of a rename that was done; then the way back must be kept.
             let isMoved = try files.entry(at: item.path) != nil
-            if isMoved { return .done(nil) }
-            discard(item.info)
-            if failure.code == .absent { return .done(nil) }
-            throw failure
+            guard isMoved else {
+                discard(item.info)
+                if failure.code == .absent { return .done(nil) }
+                throw failure
+            }
         }
-        guard let stamp, let moved = try files.entry(at: item.path), !moved.stamp.isUnchanged(from: stamp) else {
-            return .done(nil)
-        }
-        // It changed between the look and the rename. Back to its place, or, if that is taken by now, it stays in the
-        // trash: both versions exist.
+        // Before its stamp, which shows what was written by one that closes it in between.
+        let isHeld = files.hasWriter(item.path)
+        guard let moved = try files.entry(at: item.path),
+            isHeld || stamp.map({ !moved.stamp.isUnchanged(from: $0) }) == true
+        else { return .done(nil) }
+        // It changed, or was opened, between the look and the rename. Back to its place, or, if that is taken by now, it
+        // stays in the trash: both versions exist.
         do throws(FileError) {
             try files.rename(item.path, to: path, mode: .failIfExists)
             discard(item.info)
         } catch {
             guard error.code == .exists else { throw error }
         }
-        return .stale("'\(path)' has changed")
+        return .stale(isHeld ? beingWritten(path) : "'\(path)' has changed")
     }
+
+    /// Why something stays that another program has open for writing: what it writes next, it writes into that very file.
+    func beingWritten(_ path: RelativePath) -> String { "'\(path)' is open for writing in another program" }
 
     private func removeDirectory(_ record: RecordID, _ path: RelativePath) throws(FileError) -> ApplyOutcome {
         // The failure as a value: throwing anew inside of a catch that filters trips the optimizer of Swift 6.3.
@@ -254,7 +262,8 @@ public struct FileApplier {
         case (_?, nil): return .stale("'\(path)' is taken")
         case (nil, _?): return .stale("'\(path)' is gone")
         case (let found?, let stamp?):
-            return found.stamp.isUnchanged(from: stamp) ? nil : .stale("'\(path)' has changed")
+            guard found.stamp.isUnchanged(from: stamp) else { return .stale("'\(path)' has changed") }
+            return files.hasWriter(path) ? .stale(beingWritten(path)) : nil
         }
     }
 
@@ -318,10 +327,12 @@ public struct FileApplier {
                 throw error
             }
         }
-        guard let old = try files.entry(at: item.path), old.stamp.isUnchanged(from: replaced) else {
+        // Before its stamp, which shows what was written by one that closes it in between.
+        let isHeld = files.hasWriter(item.path)
+        guard !isHeld, let old = try files.entry(at: item.path), old.stamp.isUnchanged(from: replaced) else {
             try files.rename(item.path, to: path, mode: .exchange)
             discardOwn(item, stamp)
-            return .stale("'\(path)' has changed")
+            return .stale(isHeld ? beingWritten(path) : "'\(path)' has changed")
         }
         if !keepsReplaced {
             discard(item.path)
@@ -353,7 +364,7 @@ public struct FileApplier {
         // What can't be looked at stays, with what is noted about it.
         do { entry = try files.entry(at: item.path) } catch { return }
         guard let entry else { return discard(item.info) }
-        guard entry.stamp.isUnchanged(from: stamp) else { return }
+        guard entry.stamp.isUnchanged(from: stamp), !files.hasWriter(item.path) else { return }
         discard(item.path)
         discard(item.info)
     }
