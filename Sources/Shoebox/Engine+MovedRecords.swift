@@ -66,7 +66,9 @@ extension Engine {
             guard let target else { continue }
             isAny = true
             // What is gone from the folder, or has something else in its place, is so under its new name.
-            if let since = missing.removeValue(forKey: row.id) { missing[target] = since }
+            if let since = missing.removeValue(forKey: row.id) {
+                (missing[target], missedIn[target]) = (since, missedIn.removeValue(forKey: row.id))
+            }
             if let since = replaced.removeValue(forKey: row.id) { replaced[target] = since }
         }
         return isAny

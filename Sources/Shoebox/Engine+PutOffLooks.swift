@@ -39,6 +39,7 @@ extension Engine {
         later[.init(root: root, path: .root)] = due
         unseen[.init(root: root, path: .root)] = now
         outcome.again(at: due)
+        outcome.isPutOff = true
         log("the look at the \(display(.root, root)) folder waits: \(reason.cause)")
         // Of the other folder, the look at that tells.
         guard reason.place.root == root else { return }

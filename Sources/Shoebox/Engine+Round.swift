@@ -63,6 +63,7 @@ extension Engine {
         try writeTokens()
         for time in later.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         for time in restoreAfter.values { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
+        if coverage == .looking, let time = searchDue { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         if let time = nextCollision() { outcome.lookAgain = min(outcome.lookAgain ?? .max, time) }
         return outcome
     }
@@ -103,6 +104,8 @@ extension Engine {
 
     private func scanRoots(_ extent: ScanExtent, _ outcome: inout RoundOutcome) throws {
         let now = world.uptimeMilliseconds()
+        let extent = isSearchDue ? .all : extent
+        if case .all = extent { searchDue = nil }
         for root in RootKind.allCases {
             let result: ScanOutcome
             switch extent {

@@ -14,6 +14,8 @@ public struct ScanOutcome: Sendable {
     public var lookAgain: UInt64?
     /// Whether the folder itself was not there.
     public var isOffline = false
+    /// Whether it came to nothing, and all of the folder is looked at again.
+    var isPutOff = false
 
     /// Notes a time to look again.
     mutating func again(at uptime: UInt64) { lookAgain = min(lookAgain ?? .max, uptime) }
@@ -27,6 +29,16 @@ extension Engine {
     ///   - author: who the history says it was: `watcher` or `scan`.
     /// Never throws for one bad file: that is reported as a problem and left as it was.
     public func scan(_ root: RootKind, directories: Set<RelativePath>? = nil, author: String) throws -> ScanOutcome {
+        let look = beginLook()
+        let outcome = try scan(root, directories: directories, author: author, look: look)
+        // Where nothing can be looked at, nothing can be found either.
+        if directories == nil, !outcome.isPutOff { lastWholeLooks[root] = look }
+        return outcome
+    }
+
+    private func scan(
+        _ root: RootKind, directories: Set<RelativePath>?, author: String, look: Int
+    ) throws -> ScanOutcome {
         var outcome = ScanOutcome()
         guard privateZone != nil || root == .shared else { return outcome }
         let before = unseen.filter { $0.key.root == root && directories?.contains($0.key.path) ?? true }
@@ -43,7 +55,7 @@ extension Engine {
         if root == .shared { try resumeOffered() }
         guard try putAwayReturnedFirst(root, &outcome) else { return outcome }
         let identity = presentIdentity(root)
-        var scan = RootScan(engine: self, root: root, author: author)
+        var scan = RootScan(engine: self, root: root, author: author, look: look)
         do { try scan.run(directories: directories, outcome: &outcome) } catch let reason as LookPutOff {
             try putOff(root, reason, &outcome)
             return outcome

@@ -37,6 +37,15 @@ public final class Engine {
     var endings: [ZoneID: UInt64] = [:]
     /// Missing entries and since when (uptime), until they are taken for deletions.
     var missing: [RecordID: UInt64] = [:]
+    /// In which look each of them was missed first.
+    var missedIn: [RecordID: Int] = [:]
+    /// The number of the last look at a watched folder, and of the last one at all of each.
+    var lastLook = 0
+    var lastWholeLooks: [RootKind: Int] = [:]
+    /// What tells of what happens in the watched folders.
+    package var coverage = Coverage.watched
+    /// When all is to be looked at, as what is missing may be anywhere (uptime).
+    var searchDue: UInt64?
     /// Folders in whose place another known one was found, and since when (uptime), until it is known whether they are deleted.
     var displacedFolders: [RecordID: UInt64] = [:]
     /// How often a directory was looked at again in which something had no folder to lie in.

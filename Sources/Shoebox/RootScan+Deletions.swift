@@ -40,9 +40,8 @@ extension RootScan {
             }
         }
         var newest: [ZoneID: UInt64] = [:]
-        for (id, _) in moved {
-            if engine.missing[id] == nil { engine.missing[id] = now }
-        }
+        for (id, _) in moved { engine.noteMissed(id, in: look, since: now) }
+        engine.missedIn = engine.missedIn.filter { engine.missing[$0.key] != nil }
         for (id, since) in engine.missing { newest[id.zone] = max(newest[id.zone] ?? 0, since) }
         try noteLostTagFolders()
         // Others' shares lie in the shared folder: of them, a look at the library says nothing.
@@ -63,6 +62,12 @@ extension RootScan {
                 : engine.ownDeletionDue(since: engine.missing[id] ?? now, newest: newest[id.zone] ?? now)
             // As long as a directory can't be looked at, it may be there.
             due = max(due, blindUntil ?? due)
+            // It may have gone where this look, or the one before, had been already.
+            guard engine.wasSearchedFor(id, in: root, by: isRecursive ? look : nil) else {
+                let next = isRecursive ? now + engine.settings.deletionMilliseconds : now
+                engine.search(from: max(due, next), &outcome)
+                continue
+            }
             if now < due {
                 outcome.again(at: due)
                 engine.later[.init(root: root, path: item.path.parent)] = due

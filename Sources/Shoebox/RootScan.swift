@@ -60,6 +60,8 @@ struct RootScan {
     let engine: Engine
     let root: RootKind
     let author: String
+    /// The number of this look.
+    let look: Int
     let files: any LocalFileSystem
     let lister: any DirectoryLister
     let now: UInt64
@@ -108,10 +110,11 @@ struct RootScan {
     var listedFolders: Set<RecordID> = []
     var sidecarNames: [RecordID: Set<FileName>] = [:]
 
-    init(engine: Engine, root: RootKind, author: String) {
+    init(engine: Engine, root: RootKind, author: String, look: Int) {
         self.engine = engine
         self.root = root
         self.author = author
+        self.look = look
         files = engine.files(root)
         lister = files.makeLister()
         now = engine.world.uptimeMilliseconds()

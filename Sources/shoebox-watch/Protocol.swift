@@ -34,6 +34,7 @@ enum Message {
     case ready(Int, directories: Int)
     case dirty(Int, path: [UInt8])
     case rescan(Int)
+    case lost(Int)
     case gone(Int)
     case limit(Int, needed: Int)
     case problem(Int, text: String)
@@ -44,6 +45,7 @@ enum Message {
         case .ready(let root, let directories): "ready \(root) \(directories)"
         case .dirty(let root, let path): "dirty \(root) \(path.isEmpty ? "-" : Hex.encode(path))"
         case .rescan(let root): "rescan \(root)"
+        case .lost(let root): "lost \(root)"
         case .gone(let root): "gone \(root)"
         case .limit(let root, let needed): "limit \(root) \(needed)"
         case .problem(let root, let text): "problem \(root) \(Hex.encode(Array(text.utf8)))"

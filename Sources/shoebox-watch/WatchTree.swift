@@ -85,6 +85,9 @@ struct WatchTree {
             overflowed = false
             dirty = []
             names = [:]
+            // At once: to watch a large tree anew takes its time.
+            for index in roots.keys.sorted() { output.send(.lost(index)) }
+            _ = output.flush()
             for root in roots.values.sorted(by: { $0.index < $1.index }) { scan(root) }
         }
         let pending = names

@@ -111,6 +111,7 @@ final class EngineReplica: SimulatedReplica {
             if disk.isBeyondWatchLimit { isPartial = true }
         }
         if isPartial, now >= scannedAt + 60_000 { needsScan = true }
+        replica.engine.coverage = isPartial ? .looking : .watched
         guard isWatching, !needsScan else {
             scannedAt = now
             return .all

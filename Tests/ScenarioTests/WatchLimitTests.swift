@@ -74,4 +74,32 @@ struct WatchLimitTests {
         try alice.wait("it is found by looking") { try list(alice).contains("library/deep/unseen.jpg") }
         #expect(try watcherProblem(alice) == nil)
     }
+
+    /// A watcher that has lost the event of one of two directories, and is still busy watching everything anew.
+    @Test func `a photo that is moved while events are lost is the same photo`() throws {
+        let place = try CommandPlace()
+        let alice = try place.person("alice")
+        try alice.replaceWatcher(
+            """
+            printf 'ready %s 3\\nrescan %s\\n' $number $number
+            if [ $number = 1 ]; then
+                touch \(alice.home)/asked
+            else
+                (while [ -d \(alice.home) ] && ! [ -e \(alice.home)/lost ]; do sleep 0.1; done; printf 'lost 0\\n'
+                while [ -d \(alice.home) ] && ! [ -e \(alice.home)/moved ]; do sleep 0.1; done; printf 'dirty 0 41\\n') &
+            fi
+            """)
+        for name in ["A/one", "Z/two"] { try alice.drop(name, at: alice.library + "/\(name).jpg") }
+        _ = try alice.startDaemon()
+        try alice.wait("in sync at first") {
+            try list(alice).contains("library/A/one.jpg") && alice.status()["state"]?.text == "inSync"
+        }
+        try alice.must("caption", "library/A/one.jpg", "mine")
+        try Data().write(to: URL(fileURLWithPath: alice.home + "/lost"))
+        try FileManager.default.moveItem(atPath: alice.library + "/A/one.jpg", toPath: alice.library + "/Z/one.jpg")
+        try Data().write(to: URL(fileURLWithPath: alice.home + "/moved"))
+        try alice.wait("it is found where it is") { try list(alice).contains("library/Z/one.jpg") }
+        let shown = try alice.run(["show", "library/Z/one.jpg", "--json"])
+        #expect(shown.output.contains("mine"), "\(shown.output) \(shown.errors)")
+    }
 }

@@ -28,6 +28,7 @@ struct WatcherProcessTests {
             if report.isEmpty { break }
             all.dirty.merge(report.dirty) { $0.union($1) }
             all.rescan.formUnion(report.rescan)
+            all.lost.formUnion(report.lost)
             all.gone.formUnion(report.gone)
             all.whole.formUnion(report.whole)
             all.problems += report.problems
@@ -174,6 +175,8 @@ struct WatcherProcessTests {
         kill(process, SIGCONT)
         let report = collect(watcher) { !$0.rescan.isEmpty || $0.dirty[0]?.contains(path("late/in")) == true }
         #expect(report.rescan == [0] || report.dirty[0]?.contains(path("late/in")) == true)
+        // That something was lost is said before all is watched anew.
+        #expect(report.rescan.isEmpty || report.lost == [0], "\(report.lost)")
         try directory.write("x", to: "late/in/a.jpg")
         expectDirty(watcher, paths("late/in"))
     }

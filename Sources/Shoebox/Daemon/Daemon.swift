@@ -33,6 +33,8 @@ public final class Daemon {
     private var rescanAt: UInt64?
     /// The numbers of the watched folders that the watcher does not see all of.
     private var unwatched: Set<Int> = []
+    /// The numbers of those of which events may have been lost, or are: not all is watched yet, or any more.
+    private var unsure: Set<Int> = [0, 1]
     /// When the watcher tries these again, and how long it then waits for the next time: each time it looks at all directories.
     private var rewatch: (at: UInt64, pauseMilliseconds: UInt64) = (0, 60_000)
     private var toldProblems: Set<WatcherProblem> = []
@@ -114,7 +116,7 @@ public final class Daemon {
         for (root, directories) in new.dirty { mail.dirty[root, default: []].formUnion(directories) }
         mail.needsScan = mail.needsScan || new.needsScan
         mail.hasHint = mail.hasHint || new.hasHint
-        mail.whole.formUnion(new.whole)
+        mail.noteSight(whole: new.whole, unsure: new.unsure)
         mail.problems += new.problems
         mail.signal = new.signal
         rings.formUnion(doorbell.take())
@@ -129,11 +131,12 @@ public final class Daemon {
         let rung = rings
         mail = Mail()
         rings = []
+        noteSight(&work)
         if let at = rescanAt, at <= now {
             rescanAt = now + 60_000
             work.needsScan = true
             if rewatch.at <= now {
-                watcher?.watchAnew(unwatched)
+                watchAnew(unwatched)
                 rewatch.pauseMilliseconds = min(600_000, rewatch.pauseMilliseconds * 2)
                 rewatch.at = now + rewatch.pauseMilliseconds
             }
@@ -151,7 +154,7 @@ public final class Daemon {
                 let isCovered = haveOtherMountsWithin()
                 if try hasRootReturned() || engine.haveMountsChanged() || isCovered {
                     work.needsScan = true
-                    watcher?.watchAnew()
+                    watchAnew([0, 1])
                 }
             }
             let outcome = try engine.round(
@@ -241,6 +244,22 @@ public final class Daemon {
     private var openedAfterFailure: Bool { engine.openProblems.contains { $0.hasPrefix("roundFailed|") } }
     private func clearFailure() throws { try engine.clearProblem("roundFailed") }
 
+    /// Has folders watched anew. Until they are, some of what happens in them is told by nobody.
+    private func watchAnew(_ numbers: Set<Int>) {
+        unsure.formUnion(numbers)
+        engine.coverage = .looking
+        watcher?.watchAnew(numbers)
+    }
+
+    /// Notes whether each change in the folders is told. What is missing from one directory may otherwise be in any other one.
+    private func noteSight(_ work: inout Mail) {
+        unsure.formUnion(work.unsure)
+        // Its own word for a look at everything may come a moment later.
+        if !unsure.isDisjoint(with: work.whole) { work.needsScan = true }
+        unsure.subtract(work.whole)
+        engine.coverage = unsure.isEmpty ? .watched : .looking
+    }
+
     /// Takes back that the watcher does not see everything.
     private func noteWatched(_ whole: Set<Int>) throws {
         guard !whole.isEmpty else { return }
@@ -291,7 +310,8 @@ public final class Daemon {
                         mail.dirty[roots[index], default: []].insert(.root)
                     }
                     if !report.rescan.isEmpty { mail.needsScan = true }
-                    mail.whole = mail.whole.union(report.whole).subtracting(report.problems.compactMap(\.root))
+                    mail.noteSight(
+                        whole: report.whole.subtracting(report.problems.compactMap(\.root)), unsure: report.unsure)
                     mail.problems += report.problems
                 }
             }

@@ -16,6 +16,8 @@ struct Mail: Sendable {
     var whole: Set<Int> = []
     /// What keeps the watcher from seeing everything.
     var problems: [WatcherProblem] = []
+    /// The numbers of the watched folders of which not everything was told; what is in `whole` came later.
+    var unsure: Set<Int> = []
     /// The signal that asks to stop; 0 for none.
     var signal: Int32 = 0
 
@@ -23,6 +25,12 @@ struct Mail: Sendable {
     var isLocalWork: Bool { needsScan || !dirty.isEmpty }
     /// Whether there is nothing at all.
     var isEmpty: Bool { !isLocalWork && !hasHint && problems.isEmpty && signal == 0 }
+
+    /// Notes what the watcher says of what it sees and does not see.
+    mutating func noteSight(whole: Set<Int>, unsure: Set<Int>) {
+        self.unsure.formUnion(unsure)
+        self.whole = self.whole.subtracting(unsure).union(whole)
+    }
 }
 
 /// Where threads leave what the daemon's own thread is to see. Safe from any thread.

@@ -56,6 +56,7 @@ public struct RequestClient {
 
     private func runHere(_ request: Request, id: Int64) throws -> Reply {
         let engine = try installation.makeEngine(store)
+        engine.coverage = .passing
         let activity = Activity(installation.state, isDaemon: false)
         try engine.compareState()
         // Files that were dropped a moment ago are taken first: they may be what the request is about.

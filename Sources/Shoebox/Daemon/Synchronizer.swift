@@ -11,6 +11,8 @@ struct Synchronizer {
     /// Pushes what a command did, fetches what is there, and brings the folders up to date. Does not wait for files
     /// that are being written.
     func finishRequest() throws {
+        // What is missing is looked for by who looks at everything.
+        engine.coverage = .passing
         activity.update { $0.isBusy = true }
         // Each round moves something on; a bound all the same, so that a command always ends.
         for _ in 0..<100 {
@@ -28,6 +30,7 @@ struct Synchronizer {
     /// Looks at both folders as a whole, then goes on until nothing is left, or nothing moves any more for
     /// `patienceMilliseconds` although something is pending.
     func run(patienceMilliseconds: UInt64 = 20_000) throws {
+        engine.coverage = .looking
         activity.update { $0.isBusy = true }
         var extent = Engine.ScanExtent.all
         var movedAt = engine.world.uptimeMilliseconds()

@@ -16,18 +16,28 @@ public struct WatcherReport: Hashable, Sendable {
     public var dirty: [Int: Set<RelativePath>] = [:]
     /// Roots all of which may have changed: at the start, after lost events, after the watcher had to be started again.
     public var rescan: Set<Int> = []
+    /// Roots of which events were lost: until they are in `whole`, nothing tells of all that happens in them.
+    public var lost: Set<Int> = []
     /// Roots that are gone: deleted, renamed or unmounted. They are tried again until they are back.
     public var gone: Set<Int> = []
-    /// Roots all of which are watched since they were last asked for: what was a problem before is none now.
+    /// Roots all of which are watched since they were last asked for: what was a problem before is none now, and what was
+    /// lost is looked at with the `rescan` that comes with it or after it.
     public var whole: Set<Int> = []
     /// What keeps the watcher from seeing everything; it came after `whole`.
     public var problems: [WatcherProblem] = []
+
+    /// Roots of which not everything was told, or is told from now on, unless they are in `whole`, which came after that.
+    public var unsure: Set<Int> {
+        problems.reduce(lost.union(gone)) { $0.union($1.root.map { [$0] } ?? [0, 1]) }
+    }
 
     /// An empty report.
     public init() {}
 
     /// Whether there is nothing in it.
-    public var isEmpty: Bool { dirty.isEmpty && rescan.isEmpty && gone.isEmpty && whole.isEmpty && problems.isEmpty }
+    public var isEmpty: Bool {
+        dirty.isEmpty && rescan.isEmpty && lost.isEmpty && gone.isEmpty && whole.isEmpty && problems.isEmpty
+    }
 }
 
 /// What keeps a watcher from seeing everything. A periodic look at the whole root makes up for it.

@@ -6,6 +6,7 @@ enum WatcherMessage: Hashable, Sendable {
     case ready(Int)
     case dirty(Int, RelativePath)
     case rescan(Int)
+    case lost(Int)
     case gone(Int)
     case limit(Int, directoriesNeeded: Int)
     case problem(Int, String)
@@ -35,6 +36,7 @@ enum WatcherMessage: Hashable, Sendable {
             guard let bytes = decodeHex(words[2]), let path = RelativePath(bytes: bytes) else { return nil }
             self = .dirty(root, path)
         case "rescan": self = .rescan(root)
+        case "lost": self = .lost(root)
         case "gone": self = .gone(root)
         case "limit":
             guard words.count == 3, let needed = Int(words[2]) else { return nil }

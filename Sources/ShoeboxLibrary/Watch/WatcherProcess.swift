@@ -159,6 +159,7 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
             let signal = status & 0x7F
             let how = signal == 0 ? "it ended with code \(status >> 8 & 0xFF)" : "it was ended by signal \(signal)"
             note(.restarted(message: how))
+            state.report.whole = []
             // Now, and again when it watches: nothing that happens in between is missed by either.
             state.report.rescan.formUnion(roots.indices)
             condition.broadcast()
@@ -213,7 +214,11 @@ public final class WatcherProcess: Watcher, @unchecked Sendable {
             case .rescan(let root):
                 state.report.rescan.insert(root)
                 state.report.dirty[root] = nil
+            case .lost(let root):
+                state.report.lost.insert(root)
+                state.report.whole.remove(root)
             case .gone(let root):
+                state.report.whole.remove(root)
                 if state.gone.insert(root).inserted {
                     state.report.gone.insert(root)
                     state.lastTrySeconds = ProcessInfo.processInfo.systemUptime
