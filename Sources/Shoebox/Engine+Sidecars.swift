@@ -253,6 +253,7 @@ extension Engine {
             if isRefused {
                 try db.removeSidecar(id)
             } else {
+                try noteRead(document, of: id, db)
                 try db.setSidecar(SidecarRow(id: id, name: entry.name, stamp: entry.stamp, rev: rev ?? ""))
                 if rev == nil {
                     try db.setSidecarState(
@@ -286,9 +287,11 @@ extension Engine {
         {
             file = file.besides(read)
         }
-        return try sidecarEdits(file: file, shown: shown, current: current).filter { edit in
+        let edits = try sidecarEdits(file: file, shown: shown, current: current).filter { edit in
             try rev == nil || shown != nil || !wasSaid(edit, of: id, db)
         }
+        guard rev != nil, let shown else { return edits }
+        return try edits + editsTakenBack(document, shown: shown, of: id, db)
     }
 
     /// The photo whose own sidecar this is, unchanged, though another one stands beside it now, as after a swap of names in

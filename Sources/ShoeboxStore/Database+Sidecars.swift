@@ -110,7 +110,7 @@ extension Database {
         try Data.fetchOne(
             cachedStatement(
                 sql:
-                    "SELECT fields FROM sidecarState WHERE zone = ? AND record = ? AND rev <> '' ORDER BY created LIMIT 1"
+                    "SELECT fields FROM sidecarState WHERE zone = ? AND record = ? AND rev <> '' AND instr(rev, ' ') = 0 ORDER BY created LIMIT 1"
             ),
             arguments: [id.zone.data, id.name.data])
     }
@@ -120,7 +120,8 @@ extension Database {
         try Bool.fetchOne(
             cachedStatement(
                 sql: """
-                    SELECT EXISTS (SELECT 1 FROM sidecarState WHERE zone = ?1 AND record = ?2 AND created < ?3 AND created >
+                    SELECT EXISTS (SELECT 1 FROM sidecarState
+                        WHERE zone = ?1 AND record = ?2 AND instr(rev, ' ') = 0 AND created < ?3 AND created >
                         (SELECT created FROM sidecarState WHERE rev = ?4 AND zone = ?1 AND record = ?2))
                     """),
             arguments: [id.zone.data, id.name.data, Int64(bitPattern: time), rev]) ?? false
@@ -139,8 +140,11 @@ extension Database {
             arguments: [id.zone.data, id.name.data])
     }
 
-    /// Keeps the fields that a sidecar is written from, or (an empty `rev`) that were read last of one that a person made, and forgets
-    /// those older than a time.
+    /// The name among the states for what was last read, in one boot of the machine, of a sidecar that names a state.
+    public static func readState(of rev: String, boot: String) -> String { "\(rev) \(boot)" }
+
+    /// Keeps the fields that a sidecar is written from, or (an empty `rev`) that were read last of one that a person made, or (a name
+    /// of `readState`) of one that a person changed, and forgets those older than a time.
     public func setSidecarState(
         rev: String, of id: RecordID, fields: Data, nowMilliseconds: UInt64, keptMilliseconds: UInt64
     ) throws {
