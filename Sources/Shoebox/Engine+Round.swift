@@ -24,6 +24,9 @@ public struct RoundOutcome: Sendable {
     /// When something must be looked at again (uptime).
     public var lookAgain: UInt64?
 
+    /// Whether the container was asked, or it was tried.
+    public var hasReached = false
+
     /// Whether anything happened, so that another round may find more.
     public var didSomething: Bool { taken + pushed + fetched + applied + derived + requests > 0 }
 }
@@ -38,7 +41,13 @@ extension Engine {
     }
 
     /// One round: requests, scan, push, fetch, apply, push. Any failure of one side leaves the other sides working.
-    public func round(_ extent: ScanExtent, reachesContainer: Bool = true) throws -> RoundOutcome {
+    ///
+    /// - Parameters:
+    ///   - reachesContainer: whether the container is asked what is new.
+    ///   - pushesAtOnce: whether it is also reached if something was done here that is to go there.
+    public func round(
+        _ extent: ScanExtent, reachesContainer: Bool = true, pushesAtOnce: Bool = false
+    ) throws -> RoundOutcome {
         var outcome = RoundOutcome()
         try reloadZones()
         try finishNewReplica()
@@ -55,6 +64,7 @@ extension Engine {
         if zones.values.contains(where: { $0.row.state == .leaveOffered }), try checkRoot(.shared) {
             try resumeOffered()
         }
+        let reachesContainer = reachesContainer || pushesAtOnce && outcome.didSomething
         if reachesContainer { try exchange(&outcome) }
         try readAwaitedSidecars(&outcome)
         for root in RootKind.allCases { try applyAll(root, &outcome) }
@@ -145,6 +155,7 @@ extension Engine {
     /// Pushes and fetches; a container that is away is a state, not an error.
     private func exchange(_ outcome: inout RoundOutcome, pushOnly: Bool = false) throws {
         do {
+            outcome.hasReached = true
             try openContainer()
             guard try followAccount() else { return try noteContainerReached() }
             try keepZonesCurrent()

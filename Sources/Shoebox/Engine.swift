@@ -241,6 +241,8 @@ public final class Engine {
         var since: UInt64
         /// How often the other watched folder had been looked at by then.
         var otherLooks: Int
+        /// Since when it was seen to be open for writing, each time (uptime); nil if it was not, the last time.
+        var heldSince: UInt64?
     }
 
     /// An engine over an opened database; nothing is touched before the first round.

@@ -146,7 +146,9 @@ extension RootScan {
     /// Sees to it that a directory is looked at again after so many milliseconds.
     func lookAgain(at directory: RelativePath, after pause: UInt64, outcome: inout ScanOutcome) {
         outcome.again(at: now + pause)
-        engine.later[.init(root: root, path: directory)] = now + pause
+        // Something else in it may wait for a shorter time.
+        let place = Engine.WatchedPath(root: root, path: directory)
+        engine.later[place] = min(engine.later[place] ?? .max, now + pause)
     }
 
     /// Adds the folders of the base that a directory may have been before.
@@ -320,17 +322,25 @@ extension RootScan {
                 known == nil && isOld && !isReplaced
             }
         let hasGoneOn = try isQuiet && isReplaced && record.map { try self.hasGoneOn($0) } ?? false
-        if isQuiet && !hasGoneOn && !files.hasWriter(path) || settle == 0 && !isReplaced {
+        let isHeld = (isQuiet || known != nil) && files.hasWriter(path)
+        if isQuiet && !hasGoneOn && !isHeld || settle == 0 && !isReplaced {
             // What is in no record is looked at each time: with a modification time to come, the wait would begin again.
             if isOld { engine.unsettled[key] = nil }
             return true
         }
+        let heldSince = isHeld ? known?.heldSince ?? now : nil
         if known?.stamp != entry.stamp || isQuiet {
             engine.unsettled[key] = .init(stamp: entry.stamp, since: now, otherLooks: otherLooks)
         }
-        lookAgain(at: path.parent, after: settle, outcome: &outcome)
+        engine.unsettled[key]?.heldSince = heldSince
+        // Its watcher says when it is closed. Where there is none, it is looked at after as long as it has been open so far.
+        let pause = heldSince.map { max(settle, min(now - $0, Self.heldMilliseconds)) } ?? settle
+        lookAgain(at: path.parent, after: pause, outcome: &outcome)
         return false
     }
+
+    /// The longest time between two looks at a file that is open for writing, milliseconds.
+    private static var heldMilliseconds: UInt64 { 10_000 }
 
     /// What went along with its folder is not gone, though another directory under the folder's old name has it not.
     private mutating func dropCarried(outcome: inout ScanOutcome) {

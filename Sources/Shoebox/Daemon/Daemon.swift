@@ -145,7 +145,7 @@ public final class Daemon {
         if rung.contains(.scan) { engine.lookAtOwnHeads() }
         let isDue = schedule.nextPoll <= now
         let isSilent = !work.isLocalWork && rung.isEmpty && (lookAgain ?? .max) > now
-        let reaches = isDue || work.hasHint || !rung.isEmpty || !schedule.isOffline
+        let reaches = isDue || work.hasHint || !rung.isEmpty
         if !isSilent { activity.update { $0.isBusy = true } }
         do {
             try noteWatched(work.whole)
@@ -158,10 +158,12 @@ public final class Daemon {
                 }
             }
             let outcome = try engine.round(
-                work.needsScan ? .all : .directories(work.dirty), reachesContainer: reaches)
+                work.needsScan ? .all : .directories(work.dirty), reachesContainer: reaches,
+                // A look here, which may be one of many at a file that is open for writing, asks nothing of the container.
+                pushesAtOnce: !schedule.isOffline)
             failures = 0
             activity.update { $0.isFailing = false }
-            finish(outcome, startedAt: now, wasScan: work.needsScan, reached: reaches)
+            finish(outcome, startedAt: now, wasScan: work.needsScan)
             if work.hasHint {
                 let end = engine.world.uptimeMilliseconds()
                 schedule.noteHint(didSomething: outcome.didSomething, tookMilliseconds: end &- now, now: end)
@@ -178,7 +180,7 @@ public final class Daemon {
         return mountsWithin.map { $0 != now } ?? false
     }
 
-    private func finish(_ outcome: RoundOutcome, startedAt: UInt64, wasScan: Bool, reached: Bool) {
+    private func finish(_ outcome: RoundOutcome, startedAt: UInt64, wasScan: Bool) {
         let now = engine.world.uptimeMilliseconds()
         offlineRoots = wasScan ? outcome.offlineRoots : offlineRoots.union(outcome.offlineRoots)
         // What is due already was just looked at: a little later, so that nothing spins.
@@ -190,7 +192,8 @@ public final class Daemon {
                     + (outcome.requests > 0 ? ", requests \(outcome.requests)" : ""))
         }
         schedule.note(
-            didSomething: outcome.didSomething, isOffline: outcome.isContainerOffline, reached: reached,
+            didSomething: outcome.didSomething, isOffline: outcome.isContainerOffline,
+            reached: outcome.hasReached,
             tookMilliseconds: now &- startedAt, now: now)
         let isSettling = outcome.lookAgain != nil
         let readAt = engine.containerReadMilliseconds
