@@ -38,8 +38,8 @@ extension Engine {
     func rewrittenByCrossings(_ changes: [LocalChange]) throws -> [RecordID: RewrittenDetails] {
         var result = try rewrittenElsewhere(changes)
         for (row, place, sidecar) in try crossingSidecars(changes, where: { isShare($0) && isShare($1) }) {
-            guard let (_, document) = try changedSidecar(sidecar, of: row.id, at: place, row.root) else { continue }
-            let said = try store.read { db in try edits(in: document, of: row.id, db) }
+            guard let (entry, document) = try changedSidecar(sidecar, of: row.id, at: place, row.root) else { continue }
+            let said = try store.read { db in try edits(in: document, called: entry.name, of: row.id, db) }
             for record in [row.id] + row.twins { result[record, default: RewrittenDetails()].formUnion(said) }
         }
         return result
@@ -60,9 +60,10 @@ extension Engine {
         for (row, place) in going {
             guard let id = try interlude(of: row, at: place) else { continue }
             let sidecar = try store.read { db in try db.sidecar(id) }
-            let document = try changedSidecar(sidecar, of: id, at: place, row.root)?.document
+            let changed = try changedSidecar(sidecar, of: id, at: place, row.root)
             let said = try store.read { db in
-                try editsBetween(row.id, and: id, db) + (document.map { try edits(in: $0, of: id, db) } ?? [])
+                try editsBetween(row.id, and: id, db)
+                    + (changed.map { try edits(in: $0.document, called: $0.entry.name, of: id, db) } ?? [])
             }
             for record in [row.id] + row.twins { result[record, default: RewrittenDetails()].formUnion(said) }
         }

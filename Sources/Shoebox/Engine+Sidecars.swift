@@ -226,7 +226,7 @@ extension Engine {
         let id = row.id
         let rev = document.record == id.name ? document.rev : nil
         func edits(_ db: Database) throws -> (all: [SidecarEdit], permitted: [SidecarEdit]) {
-            let all = try self.edits(in: document, of: id, db)
+            let all = try self.edits(in: document, called: entry.name, of: id, db)
             return (all, try all.filter { try may($0.action, id, db) })
         }
         let asked = try store.read { db in try edits(db) }
@@ -253,7 +253,7 @@ extension Engine {
             if isRefused {
                 try db.removeSidecar(id)
             } else {
-                try noteRead(document, of: id, db)
+                try noteRead(document, called: entry.name, of: id, db)
                 try db.setSidecar(SidecarRow(id: id, name: entry.name, stamp: entry.stamp, rev: rev ?? ""))
                 if rev == nil {
                     try db.setSidecarState(
@@ -275,7 +275,11 @@ extension Engine {
     }
 
     /// What a person changed in the sidecar of a record.
-    func edits(in document: SidecarDocument, of id: RecordID, _ db: Database) throws -> [SidecarEdit] {
+    ///
+    /// - Parameter name: the file's.
+    func edits(
+        in document: SidecarDocument, called name: FileName, of id: RecordID, _ db: Database
+    ) throws -> [SidecarEdit] {
         let rev = document.record == id.name ? document.rev : nil
         let current = try details(of: id, db).sidecar
         let back = try document.record == id.name ? nil : fieldsBroughtBack(document, of: id, db)
@@ -291,7 +295,7 @@ extension Engine {
             try rev == nil || shown != nil || !wasSaid(edit, of: id, db)
         }
         guard rev != nil, let shown else { return edits }
-        return try edits + editsTakenBack(document, shown: shown, of: id, db)
+        return try edits + editsTakenBack(document, called: name, shown: shown, of: id, db)
     }
 
     /// The photo whose own sidecar this is, unchanged, though another one stands beside it now, as after a swap of names in

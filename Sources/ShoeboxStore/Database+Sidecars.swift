@@ -141,7 +141,9 @@ extension Database {
     }
 
     /// The name among the states for what was last read, in one boot of the machine, of a sidecar that names a state.
-    public static func readState(of rev: String, boot: String) -> String { "\(rev) \(boot)" }
+    public static func readState(of rev: String, in file: String, boot: String) -> String {
+        "\(rev) \(boot) \(file)"
+    }
 
     /// Keeps the fields that a sidecar is written from, or (an empty `rev`) that were read last of one that a person made, or (a name
     /// of `readState`) of one that a person changed, and forgets those older than a time.
