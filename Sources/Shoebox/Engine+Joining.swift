@@ -297,12 +297,15 @@ extension Engine {
         endings[zone.id] = nil
         if state == .left, !isFollowing { try publishBeforeLeaving(zone) }
         let base = try store.read { db in try db.base(in: zone.id) }
+        let untold = try store.read { db in try db.untoldChanges(in: zone.id, by: replica) }
         let unpushed: Set<RecordName> = try store.read { db in
             let pending = try db.pendingChanges(in: zone.id, limit: .max).flatMap { records(of: $0.change) }
             // What counts for nobody, and was not copied yet, as the library was away.
             let owed = try owedCopies(db).keys.filter { $0.zone == zone.id }.map(\.name)
             // Of somebody who was put out, also what no device of the owner had taken in.
-            return Set(pending + owed + (state == .ended || isFollowing ? try unacknowledged(in: zone, db) : []))
+            let refused = untold.flatMap { records(of: $0.change) }
+            return Set(
+                pending + owed + refused + (state == .ended || isFollowing ? try unacknowledged(in: zone, db) : []))
         }
         if !base.isEmpty {
             // Without the folder nothing can be put away: try again when it is there.
@@ -310,7 +313,7 @@ extension Engine {
             let isCopying = base.contains { $0.kind == .file && (keepCopy || unpushed.contains($0.id.name)) }
             guard try !isCopying || checkRoot(.library) else { throw offlineError }
             for row in base where row.kind == .file && (keepCopy || unpushed.contains(row.id.name)) {
-                let details = try store.read { db in try self.details(of: row.id, db) }
+                let details = try store.read { db in try detailsToKeep(of: row.id, untold, db) }
                 if try keepCopyInLibrary(row, folder: "Kept from \(zone.control.title)", saying: details) {
                     try keepDetails(details, of: row)
                 }

@@ -4,10 +4,42 @@ import ShoeboxPlanning
 import ShoeboxStore
 import ShoeboxWorld
 
+import class GRDB.Database
+
 // What was said of a photo in a share that is over goes along with the copy that is kept of it: as a sidecar of no record
 // yet, which the next look at the library reads. Also where no sidecars are to be written: nothing else has these words.
 
 extension Engine {
+    /// What is to be said of the copy of a photo: what is known of it, and over that, what was said of it here when that was not
+    /// permitted any more. Nobody else was told of it, and it goes with the history of the share.
+    ///
+    /// - Parameter untold: such changes of the zone, in their order.
+    func detailsToKeep(of id: RecordID, _ untold: [StoredChange], _ db: Database) throws -> PhotoDetails {
+        var result = try details(of: id, db)
+        guard !untold.isEmpty else { return result }
+        var titles = try tagTitles(in: id.zone, db)
+        for change in untold.map(\.change) {
+            guard case .set(let fields) = change.action else { continue }
+            switch change.type {
+            case .tag: titles[change.record] = fields[.title]?.text ?? titles[change.record]
+            case .photoTag where fields[.photo]?.reference == id.name:
+                guard let title = fields[.tag]?.reference.flatMap({ titles[$0] }), fields[.member]?.boolean != false,
+                    !result.tags.contains(title)
+                else { continue }
+                result.tags.append(title)
+            case .rating where fields[.photo]?.reference == id.name:
+                if let value = fields[.value]?.integer, (1...5).contains(value) { result.rating = Int(value) }
+            case .photo where change.record == id.name, .file where change.record == id.name:
+                if let caption = fields[.caption]?.text { result.caption = caption }
+                for (key, value) in fields {
+                    if let name = key.customKey, let text = value.text { result.custom[name] = text }
+                }
+            default: continue
+            }
+        }
+        return result
+    }
+
     /// Writes what is known of a photo beside the copy that `keepCopyInLibrary` made of it.
     func keepDetails(_ details: PhotoDetails, of row: BaseRow) throws {
         guard !details.isEmpty, let path = try store.read({ db in try placeOfLastCopy(of: row.id, db) }),

@@ -92,7 +92,10 @@ struct MoveFollower {
                 continue
             }
             let arrived = Set((changes[home] ?? []).map(\.identity))
-            if let folder = try movedOut(state, from: zone, to: home, arrived: arrived) {
+            let back =
+                try movedOut(state, from: zone, to: home, arrived: arrived)
+                ?? backWithFolder(state, from: zone, to: home)
+            if let folder = back {
                 // Whoever moved it out of the folder that was shared meanwhile did not mean it to be shared.
                 let there = RecordID(zone: home, name: id.name)
                 try engine.moveRecord(
@@ -275,6 +278,24 @@ struct MoveFollower {
         let folder = RecordID(zone: zone, name: name)
         guard let row = try db.record(folder), row.type == .folder, row.isLive else { return nil }
         return folder
+    }
+
+    /// The folder of the private zone that a record lay in, which had been taken into a share, and the record along with it, and is
+    /// back: what was said of the record meanwhile is not told in the share first. Nil if that is not what happened.
+    private func backWithFolder(
+        _ state: RecordState, from zone: ZoneID, to home: ZoneID
+    ) throws -> RecordID? {
+        let there = RecordID(zone: home, name: state.name)
+        guard zone == engine.privateZone, state.isLive, engine.isShare(home), placements.records[there] == nil,
+            let row = try db.record(there), row.isLive, row.nameAuthor == engine.account, let parent = row.parent,
+            state[.parent]?.reference == parent, try !engine.isOthersAgain(there, db)
+        else { return nil }
+        let left = RecordID(zone: home, name: parent)
+        guard let folder = try db.state(of: left), folder.type == .folder, folder.movedTo == zone,
+            try isTold(folder, of: left, movedTo: zone)
+        else { return nil }
+        let here = RecordID(zone: zone, name: parent)
+        return try db.record(here)?.isLive == true ? here : nil
     }
 
     private func isCovered(_ dot: Dot, _ state: RecordState) -> Bool {

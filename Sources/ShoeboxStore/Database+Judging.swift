@@ -177,6 +177,15 @@ extension Database {
         ).map(StoredChange.init)
     }
 
+    /// What a replica wrote in a zone and never published, as it would have counted for nobody; in the order in which it was written.
+    public func untoldChanges(in zone: ZoneID, by sender: ReplicaID) throws -> [StoredChange] {
+        try Row.fetchAll(
+            cachedStatement(
+                sql: "SELECT * FROM change WHERE zone = ? AND sender = ? AND sequence = 0 AND state = 2 ORDER BY id"),
+            arguments: [zone.data, sender.data]
+        ).map(StoredChange.init)
+    }
+
     /// Judges every change of a zone again after its control changed; returns the records whose changes now count
     /// differently.
     public func judgeAgain(

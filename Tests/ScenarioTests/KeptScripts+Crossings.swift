@@ -194,6 +194,26 @@ extension KeptScript {
                 .command(machine: 2, root: .library, .caption(file: 192)),
                 .user(machine: 0, root: .library, .deleteMany(keeping: 0)),
             ])
+        // Of two devices one takes a folder into a share, the other one moves the folder elsewhere and saves something else in it.
+        keep(
+            "what is saved in a photo whose folder does not go to a share after all is not told there",
+            isVillage: false,
+            seed: 7003,
+            [
+                .user(machine: 3, root: .shared, .makeFolder(in: 643, name: 321)),
+                .userDuring(machine: 0, afterCalls: 44, root: .library, .moveFolder(folder: 359, into: 309, name: 0)),
+                .sync(machine: 3),
+                .sync(machine: 0),
+                .user(machine: 2, root: .library, .writeDeep(folder: 297, name: 870, bytes: 31)),
+                .sync(machine: 2),
+                .sync(machine: 0),
+                .user(machine: 2, root: .library, .makeFolder(in: 267, name: 320)),
+                .sync(machine: 2),
+                .user(
+                    machine: 2, root: .library,
+                    .inMoved(folder: 442, into: 651, name: 27, .overwriteAndRename, pick: 644)),
+                .user(machine: 0, root: .library, .moveFolder(folder: 438, into: 230, name: 61)),
+            ])
         return all
     }()
 }

@@ -416,6 +416,15 @@ extension KeptScript {
                 .sync(machine: 3),
                 .command(machine: 2, root: .library, .invite(share: 907, account: 922, .admin)),
             ])
+        // It was written when its author might do that no more and had not heard of it; then another device of theirs left.
+        keep(
+            "what was said without a right to, and told to nobody, is not lost with the history of a share that is left",
+            seed: 7029,
+            [
+                .command(machine: 3, root: .library, .invite(share: 217, account: 428, .readOnly)),
+                .user(machine: 1, root: .shared, .caption(file: 877)),
+                .command(machine: 5, root: .library, .leave(share: 324, keepsCopy: true)),
+            ])
         return all
     }()
 }
