@@ -262,43 +262,7 @@ struct MoveFollower {
         return true
     }
 
-    /// The folder of the private zone that a record was moved to, out of a shared folder, by somebody who did not know
-    /// that it was shared; nil if that is not what happened. Of what is known in its home whoever moved it there knew,
-    /// though the mark that says so may not be seen yet: the new zone is published before the old one.
-    private func movedOut(
-        _ state: RecordState, from zone: ZoneID, to home: ZoneID, arrived: Set<Dot>
-    ) throws -> RecordID? {
-        guard zone == engine.privateZone, state.isLive, let winner = state.fields[.parent]?.winner, !winner.isDerived,
-            placements.records[RecordID(zone: home, name: state.name)] == nil,
-            engine.zones[home]?.row.kind == .share, !isCovered(winner.dot, state), !arrived.contains(winner.dot)
-        else { return nil }
-        guard let name = winner.value.reference else {
-            return RecordID(zone: zone, name: .zoneRoot)
-        }
-        let folder = RecordID(zone: zone, name: name)
-        guard let row = try db.record(folder), row.type == .folder, row.isLive else { return nil }
-        return folder
-    }
-
-    /// The folder of the private zone that a record lay in, which had been taken into a share, and the record along with it, and is
-    /// back: what was said of the record meanwhile is not told in the share first. Nil if that is not what happened.
-    private func backWithFolder(
-        _ state: RecordState, from zone: ZoneID, to home: ZoneID
-    ) throws -> RecordID? {
-        let there = RecordID(zone: home, name: state.name)
-        guard zone == engine.privateZone, state.isLive, engine.isShare(home), placements.records[there] == nil,
-            let row = try db.record(there), row.isLive, row.nameAuthor == engine.account, let parent = row.parent,
-            state[.parent]?.reference == parent, try !engine.isOthersAgain(there, db)
-        else { return nil }
-        let left = RecordID(zone: home, name: parent)
-        guard let folder = try db.state(of: left), folder.type == .folder, folder.movedTo == zone,
-            try isTold(folder, of: left, movedTo: zone)
-        else { return nil }
-        let here = RecordID(zone: zone, name: parent)
-        return try db.record(here)?.isLive == true ? here : nil
-    }
-
-    private func isCovered(_ dot: Dot, _ state: RecordState) -> Bool {
+    func isCovered(_ dot: Dot, _ state: RecordState) -> Bool {
         state.marks.contains { $0.destination != nil && $0.context.contains(dot) }
     }
 
@@ -457,7 +421,7 @@ struct MoveFollower {
     /// What it took out of a folder there before, left behind, or said of a photo, it tells no later than that: until then, the
     /// people of the new zone must not be shown what the old one says of it. Another device's word that the record went says
     /// nothing of that.
-    private func isTold(_ state: RecordState, of id: RecordID, movedTo zone: ZoneID) throws -> Bool {
+    func isTold(_ state: RecordState, of id: RecordID, movedTo zone: ZoneID) throws -> Bool {
         let here = try Set(db.changes(of: id.name, in: id.zone).map(\.identity))
         let control = engine.zones[id.zone]?.control
         let arrivals = try db.changes(of: id.name, in: zone).filter { change in
