@@ -13,7 +13,11 @@ extension Engine {
 
     /// Whether all of a zone is known here that a replica says it has read. What its head says by now may be more than it knew
     /// when it moved something; it is never less.
-    func hasRead(asMuchAs mover: ReplicaID, of zone: ZoneID, _ db: Database) throws -> Bool {
+    ///
+    /// - Parameter passesGivenUp: whether chains are passed over that can't be read, and that nobody will mend.
+    func hasRead(
+        asMuchAs mover: ReplicaID, of zone: ZoneID, passesGivenUp: Bool = false, _ db: Database
+    ) throws -> Bool {
         guard mover != replica else { return true }
         let peers = try db.peers(of: zone)
         // After a start nothing is known of heads before the cloud folder is reached, nor of one that can't be read just now.
@@ -26,15 +30,20 @@ extension Engine {
         let applied = Dictionary(uniqueKeysWithValues: peers.map { ($0.replica, $0.applied.sequence) })
         return head.vector.allSatisfy { peer, position in
             peer == replica || applied[peer] ?? 0 >= position.sequence
+                || passesGivenUp && givenUpChains.contains(ChainKey(zone: zone, replica: peer))
         }
     }
 
     /// Whether a device of this account has read more of a zone than is known here. What can never be read is waited for a day,
-    /// after which somebody else publishes it.
+    /// after which somebody else publishes it. In a share that has stopped it is not: another device that has read it has brought
+    /// it home and published it there, and is done with the share.
     func isBehind(in zone: ZoneID) throws -> Bool {
+        let isStopped = zones[zone]?.control.isStopped == true
         let own = (knownHeads[zone] ?? [:]).values.filter { $0.account == account }
         let isBehind = try store.read { db in
-            try own.contains { head in try !hasRead(asMuchAs: head.replica, of: zone, db) }
+            try own.contains { head in
+                try !hasRead(asMuchAs: head.replica, of: zone, passesGivenUp: isStopped, db)
+            }
         }
         guard isBehind else {
             behindSince[zone] = nil

@@ -17,12 +17,25 @@ extension Engine {
         UInt64(bitPattern: try store.read { db in try db.metaNumber(carriedKey(zone, replica)) } ?? 0)
     }
 
+    /// As `carried`, of all chains, as the own head says it.
+    func carriedPositions(in zone: ZoneID, _ db: Database) throws -> [ReplicaID: Position] {
+        var result: [ReplicaID: Position] = [:]
+        for (key, _) in try db.metaTexts(prefix: "carried.\(zone).") {
+            guard let subject = key.split(separator: ".").last.flatMap({ ReplicaID(hex: $0) }),
+                let sequence = try db.metaNumber(key).map({ UInt64(bitPattern: $0) })
+            else { continue }
+            result[subject] = try db.position(sequence, of: subject, in: zone)
+        }
+        return result
+    }
+
     /// Publishes what the container does not show any more of other replicas' chains, where nobody else will: at once for
-    /// those that were retired or put out, for others a day after it was first missed.
+    /// those that were retired or put out, for others a day after it was first missed. In a share that has stopped, too: the
+    /// owner's other devices go on reading it.
     ///
     /// - Parameter isAsked: whether a person wants it now.
     func carryLost(_ id: ZoneID, folder: ZoneFolder, isAsked: Bool = false) throws {
-        guard let zone = zones[id], zone.row.isMine, zone.row.state == .active, !zone.control.isStopped else { return }
+        guard let zone = zones[id], zone.row.isMine, zone.row.state == .active else { return }
         let uptime = world.uptimeMilliseconds()
         guard isAsked || lostLookedFor[id].map({ uptime >= $0 + 30_000 }) ?? true else { return }
         lostLookedFor[id] = uptime
@@ -31,24 +44,46 @@ extension Engine {
         where peer.replica != replica && peer.applied.sequence > 0 {
             let key = lostKey(id, peer.replica)
             guard try carried(of: peer.replica, in: id) < peer.applied.sequence else { continue }
-            guard let shown = try shown(of: peer, in: zone, folder: folder, readsAll: isAsked) else {
+            let since = try store.read { db in try db.metaNumber(key) }.map { UInt64(bitPattern: $0) }
+            let isGone = try store.read { db in try self.isGone(peer, in: zone, db) }
+            let wait = isGone ? unseenMilliseconds : settings.carryMilliseconds
+            let isDue = since.map { $0 <= now && now - $0 >= wait } ?? false
+            let isWished = isWished(peer.replica, in: id)
+            // Who has read a chain does not miss a segment of it. To look takes long, and anybody may ask.
+            if isWished, !isAsked, !isDue, !isLookDue(at: ChainKey(zone: id, replica: peer.replica)) { continue }
+            let readsAll = isAsked || isWished
+            guard let shown = try shown(of: peer, in: zone, folder: folder, readsAll: readsAll) else {
                 if try store.read({ db in try db.metaNumber(key) }) != nil {
                     try store.write { db in try db.setMetaText(key, nil) }
                 }
                 continue
             }
-            let since = try store.read { db in try db.metaNumber(key) }.map { UInt64(bitPattern: $0) }
             guard let since, since <= now else {
                 try store.write { db in try db.setMetaNumber(key, Int64(bitPattern: now)) }
                 guard isAsked else { continue }
                 try carry(peer, after: shown, in: zone)
                 continue
             }
-            let isGone = try store.read { db in try self.isGone(peer, in: zone, db) }
-            let wait = isGone ? unseenMilliseconds : settings.carryMilliseconds
-            guard isAsked || now - since >= wait else { continue }
+            guard isAsked || isDue else { continue }
             try carry(peer, after: shown, in: zone)
         }
+    }
+
+    /// Whether somebody of the zone asks for a segment of a chain.
+    private func isWished(_ subject: ReplicaID, in id: ZoneID) -> Bool {
+        let wish = HeadContent.wantedChain(of: subject)
+        return (knownHeads[id] ?? [:]).values.contains { head in
+            head.replica != subject && head.content.wanted.contains(wish)
+                && zones[id]?.control.lists(head.account) == true
+        }
+    }
+
+    /// Whether a chain is to be read from its start once more, as it is once an hour.
+    private func isLookDue(at chain: ChainKey) -> Bool {
+        let now = world.uptimeMilliseconds()
+        guard wishesLookedAt[chain].map({ now >= $0 + 3_600_000 }) ?? true else { return false }
+        wishesLookedAt[chain] = now
+        return true
     }
 
     /// Whether a replica will not publish again: its device is retired, or its account takes no part any more.
@@ -60,7 +95,8 @@ extension Engine {
         {
             return true
         }
-        return account != zone.control.owner && zone.control.participants[account]?.takesPart != true
+        guard account != zone.control.owner else { return false }
+        return zone.control.isStopped || zone.control.participants[account]?.takesPart != true
     }
 
     /// Up to which segment a newcomer could read a chain that was read further here; nil where all of that is there.

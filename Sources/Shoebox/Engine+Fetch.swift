@@ -170,7 +170,9 @@ extension Engine {
             peer.account = newest.account
             peer.cursor = Data(reading.cursor.description.utf8)
             // Nobody waits for what a stranger says is there.
-            if let zone = zones[id], zone.control.lists(newest.account) { peer.head = newest.last }
+            if let zone = zones[id], zone.control.lists(newest.account), !givenUpChains.contains(chain) {
+                peer.head = newest.last
+            }
             peer.headTime = newest.content.wallMilliseconds
             let row = peer
             try store.write { db in try db.setPeer(row, in: id) }
@@ -242,6 +244,7 @@ extension Engine {
                 }
                 return count
             case .notYet(let error):
+                if try takeCarried(&peer, head: head, zone: zone) { continue }
                 try noteWaiting(for: chain, error)
                 return count
             case .missingKey(let error):
@@ -274,6 +277,7 @@ extension Engine {
                 )
                 return count
             case .damaged(let error):
+                if try takeCarried(&peer, head: head, zone: zone) { continue }
                 if error.code == .damaged { try noteDamaged(chain) }
                 try reportSegment(error, of: peer.replica, in: zone)
                 return count

@@ -57,7 +57,7 @@ extension Engine {
         }
     }
 
-    private func logPath(_ replica: ReplicaID, _ zone: ZoneID) -> String { "zones/\(zone)/log/\(replica)" }
+    func logPath(_ replica: ReplicaID, _ zone: ZoneID) -> String { "zones/\(zone)/log/\(replica)" }
 
     private func reportFork(
         _ subject: ReplicaID, seenBy other: AccountID, in zone: ZoneInfo, peers: [PeerRow]
@@ -91,36 +91,6 @@ extension Engine {
                 "If the cloud folder was restored from a backup, their next change heals it. Otherwise ask who has write access to it."
             )
         }
-    }
-
-    /// Names a segment that a head names and that does not come, once a slow mount can't be the cause.
-    func noteWaiting(for chain: ChainKey, _ error: CloudError?) throws {
-        let prefix = "\(logPath(chain.replica, chain.zone))/"
-        guard let error else {
-            if waitingSince.removeValue(forKey: chain) != nil {
-                try clearProblems("segmentMissing", in: chain.zone, below: prefix)
-            }
-            try want(chain, false)
-            return
-        }
-        let now = world.uptimeMilliseconds()
-        let since = waitingSince[chain] ?? now
-        waitingSince[chain] = since
-        guard now >= since + unseenMilliseconds, error.path.hasPrefix(prefix) else { return }
-        try want(chain, true)
-        try report(
-            "segmentMissing", path: error.path, zone: chain.zone,
-            "A file of '\(zones[chain.zone]?.control.title ?? "")' that should be in the cloud folder is not there: \(error.message)",
-            "The device that wrote it is asked to publish it again, and it is taken as soon as it is there; everything else goes on. If that device is gone for good, put the file back from a backup, or let a device of the owner run 'shoebox verify --repair'."
-        )
-    }
-
-    /// Asks for a segment whose bytes are not what they must be, once a mount that shows half of it can't be the cause.
-    func noteDamaged(_ chain: ChainKey) throws {
-        let now = world.uptimeMilliseconds()
-        let since = waitingSince[chain] ?? now
-        waitingSince[chain] = since
-        if now >= since + unseenMilliseconds { try want(chain, true) }
     }
 
     // MARK: What the owner has accepted

@@ -411,6 +411,7 @@ extension Engine {
                 try db.setZone(row)
                 try db.setMetaText(stopsKey(zone.id), nil)
             }
+            for code in ["segmentDamaged", "segmentMissing"] { try clearProblems(code, in: zone.id, below: "/log/") }
             try reloadZones()
             _ = try followMoves(neverArrived(in: zone))
         }

@@ -97,12 +97,14 @@ extension Engine {
             vector[peer.replica] = peer.applied
         }
         vector[replica] = row.last.sequence > 0 ? row.last : nil
-        let snapshot = try store.read { db in try db.snapshot(of: row.id) }
+        let (snapshot, carried) = try store.read { db in
+            (try db.snapshot(of: row.id), try self.carriedPositions(in: row.id, db))
+        }
         let content = HeadContent(
             last: row.last, floor: snapshot.floor, snapshot: snapshot.floor > 1 ? snapshot.snapshot : nil,
             control: ControlVersion(version: row.controlVersion, hash: row.controlHash),
             statement: try accountEntry()?.newestStatement, wallMilliseconds: world.nowMilliseconds(), vector: vector,
-            wanted: wanted(in: row.id), left: left, returning: returning)
+            wanted: wanted(in: row.id), left: left, returning: returning, carried: carried)
         let cursor = row.headCursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
         let written = try folder.appendHead(content, identity: identity, cursor: cursor)
         try store.write { db in

@@ -100,6 +100,8 @@ public final class Engine {
     var lastOffered: [ZoneID: UInt64] = [:]
     /// When it was last looked whether the container has lost what others have published (uptime).
     var lostLookedFor: [ZoneID: UInt64] = [:]
+    /// When a chain that others ask for was last read from its start (uptime).
+    var wishesLookedAt: [ChainKey: UInt64] = [:]
     /// Chains whose head file is not what was read of it before, by the last poll.
     var shorterHeads: Set<ChainKey> = []
     /// Those of them that show less than was read.
@@ -133,6 +135,8 @@ public final class Engine {
     var behindSince: [ZoneID: UInt64] = [:]
     /// Chains of which a segment should be in the container and is not, or is damaged: what the own heads ask for, too.
     var wantedChains: Set<ChainKey> = []
+    /// Those of them whose writers will not publish them again: they are not waited for.
+    var givenUpChains: Set<ChainKey> = []
     /// Since when an asset that should be there has not been seen (uptime).
     var absentAssets: [String: UInt64] = [:]
     /// When an asset that others asked for was last looked at (uptime), and the heads that were answered, by serial.

@@ -59,13 +59,15 @@ public struct HeadContent: Hashable, Sendable {
     public var left: UInt64 = 0
     /// The generation of the invitation that it gave back and wants again; 0 for none.
     public var returning: UInt64 = 0
+    /// Up to where the writer has published, in its own chain, what counts of chains that the container had lost.
+    public var carried: [ReplicaID: Position] = [:]
 
     /// Content from its parts.
     public init(
         last: Position, floor: UInt64 = 1, snapshot: Position? = nil, control: ControlVersion? = nil,
         statement: Position? = nil,
         wallMilliseconds: UInt64, vector: [ReplicaID: Position] = [:], wanted: [String] = [], left: UInt64 = 0,
-        returning: UInt64 = 0
+        returning: UInt64 = 0, carried: [ReplicaID: Position] = [:]
     ) {
         self.last = last
         self.floor = floor
@@ -77,6 +79,7 @@ public struct HeadContent: Hashable, Sendable {
         self.wanted = wanted
         self.left = left
         self.returning = returning
+        self.carried = carried
     }
 }
 
@@ -234,19 +237,15 @@ extension HeadRecord {
         guard isValid(found.signature, over: HeadFormat.signedBytes(found.payload), by: device) else {
             throw .damaged("The signature of a head's record is wrong.")
         }
-        var vector: [ReplicaID: Position] = [:]
-        for entry in wire.vector {
-            vector[try ShoeboxCloud.replica(entry.replica, "head.vector")] = try entry.position.position("head.vector")
-        }
         let control = wire.hasControl ? try wire.control.position("head.control") : nil
         let content = HeadContent(
             last: try wire.last.position("head.last"), floor: wire.floor,
             snapshot: wire.hasSnapshot ? try wire.snapshot.position("head.snapshot") : nil,
             control: control.map { ControlVersion(version: $0.sequence, hash: $0.hash) },
             statement: wire.hasStatement ? try wire.statement.position("head.statement") : nil,
-            wallMilliseconds: wire.wallMilliseconds, vector: vector,
+            wallMilliseconds: wire.wallMilliseconds, vector: try positions(wire.vector, "head.vector"),
             wanted: wire.wanted.prefix(HeadContent.wantedMax).filter(HeadContent.isWantable), left: wire.left,
-            returning: wire.returning)
+            returning: wire.returning, carried: try positions(wire.carried, "head.carried"))
         guard (content.last.sequence == 0) == (content.last == .start) else {
             throw .damaged("A head names a segment 0.")
         }
@@ -280,16 +279,31 @@ extension HeadRecord {
         }
         if let statement = content.statement { wire.statement = WirePosition(statement) }
         wire.wallMilliseconds = content.wallMilliseconds
-        wire.vector = content.vector.sorted { $0.key < $1.key }.map { replica, position in
+        wire.vector = entries(content.vector)
+        wire.nextFile = nextFile
+        wire.wanted = content.wanted.sorted().prefix(HeadContent.wantedMax).map { $0 }
+        wire.left = content.left
+        wire.returning = content.returning
+        wire.carried = entries(content.carried)
+        return wire
+    }
+
+    private static func positions(
+        _ entries: [WireVectorEntry], _ name: String
+    ) throws(CloudError) -> [ReplicaID: Position] {
+        var result: [ReplicaID: Position] = [:]
+        for entry in entries {
+            result[try ShoeboxCloud.replica(entry.replica, name)] = try entry.position.position(name)
+        }
+        return result
+    }
+
+    private static func entries(_ positions: [ReplicaID: Position]) -> [WireVectorEntry] {
+        positions.sorted { $0.key < $1.key }.map { replica, position in
             var entry = WireVectorEntry()
             entry.replica = replica.wireBytes
             entry.position = WirePosition(position)
             return entry
         }
-        wire.nextFile = nextFile
-        wire.wanted = content.wanted.sorted().prefix(HeadContent.wantedMax).map { $0 }
-        wire.left = content.left
-        wire.returning = content.returning
-        return wire
     }
 }

@@ -114,4 +114,20 @@ public enum SimulationRequest: Hashable, Sendable {
     case restoreTrash(SimulationStep.Root = .library, RelativePath? = nil)
     /// Gives a photo its former content.
     case restoreVersion(SimulationStep.Root, RelativePath)
+    /// Offers a share to an account; its owner stays as what is said.
+    case offer(share: String, account: String, stays: SimulationStep.Grant)
+    /// Takes the offer of a share back.
+    case withdrawOffer(share: String)
+    /// Accepts the offer of a share, or declines it.
+    case answerOffer(share: String, accepts: Bool)
+    /// Has whoever has a share's link take part; with nil, nobody any more who was not invited.
+    case open(share: String, SimulationStep.Grant?)
+    /// Makes a link by which people ask to be admitted to a share.
+    case makeLink(share: String, SimulationStep.Grant, asks: Bool)
+    /// Goes by the newest link to a share that any replica was given.
+    case come(share: String)
+    /// Admits an account that has asked, or refuses it.
+    case answerRequest(share: String, account: String, admits: Bool)
+    /// Retires the device of a machine.
+    case retire(machine: String)
 }

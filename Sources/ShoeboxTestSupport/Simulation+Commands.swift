@@ -27,6 +27,7 @@ extension Simulation {
         guard done != false else { return done }
         if isRestore { bringsBack = true }
         if case .leave(_, keepsCopy: false) = request { leavers.insert(machine.account) }
+        if case .retire = request { deviceWasRetired = true }
         if case .undo = request { users.waiveLastCommand(of: machine.name, step: stepNumber) }
         if done == true, let objection = shares.objection(to: request, of: machine.account) {
             failures.append("step \(stepNumber): permission exceeded: \(objection)")
@@ -66,10 +67,15 @@ extension Simulation {
     func request(
         for command: SimulationStep.Command, _ machine: SimulatedMachine, _ root: SimulationStep.Root
     ) -> SimulationRequest? {
-        let own = shares.shares.filter { $0.owner == machine.account && !shares.stopped.contains($0.title) }
+        let own = shares.shares.filter {
+            shares.mayOwn($0, machine.account) && !shares.stopped.contains($0.title)
+        }
         func share(_ pick: Int) -> String? {
             let some = pick % 8 == 0 || own.isEmpty ? shares.shares : own
             return some.isEmpty ? nil : some[pick / 8 % some.count].title
+        }
+        func anyShare(_ pick: Int) -> String? {
+            shares.shares.isEmpty ? nil : shares.shares[pick % shares.shares.count].title
         }
         func account(_ pick: Int) -> String? {
             let others = Set(world.machines.map(\.account)).subtracting([machine.account]).sorted()
@@ -119,6 +125,20 @@ extension Simulation {
             guard let (root, path) = users.removed(pick, on: machine) else { return nil }
             return .restoreTrash(root, isFolder && !path.parent.isRoot ? path.parent : path)
         case .restoreVersion(let file): return photo(file).map { .restoreVersion(root, $0) }
+        case .offer(let share_, let account_, let grant):
+            guard let title = share(share_), let name = account(account_) else { return nil }
+            return .offer(share: title, account: name, stays: grant)
+        case .withdrawOffer(let pick): return share(pick).map { .withdrawOffer(share: $0) }
+        case .answerOffer(let pick, let accepts): return anyShare(pick).map { .answerOffer(share: $0, accepts: accepts) }
+        case .open(let pick, let grant): return share(pick).map { .open(share: $0, grant) }
+        case .makeLink(let pick, let grant, let asks): return share(pick).map { .makeLink(share: $0, grant, asks: asks) }
+        case .come(let pick): return anyShare(pick).map { .come(share: $0) }
+        case .answerRequest(let share_, let account_, let admits):
+            guard let title = share(share_), let name = account(account_) else { return nil }
+            return .answerRequest(share: title, account: name, admits: admits)
+        case .retire(let pick):
+            let others = world.machines.filter { $0.account == machine.account && $0.name != machine.name }
+            return others.isEmpty ? nil : .retire(machine: others[pick % others.count].name)
         }
     }
 
@@ -184,7 +204,7 @@ extension Simulation {
 
     /// What one user made, and one who was shown it and may do so deleted, and nobody else ever touched, is gone for everybody.
     func checkDeleted() {
-        guard !bringsBack, !storageWasRestored, !stateWasLost else { return }
+        guard !bringsBack, !storageWasRestored, !stateWasLost, !deviceWasRetired, shares.handed.isEmpty else { return }
         let deleted = ledger.entries.filter { entry in
             // The folder of an own share comes back with all that is in it: who wants it gone stops the share.
             let wentWithShare =
@@ -214,7 +234,7 @@ extension Simulation {
 
     /// What one user made in the own library, and somebody deleted who may not, and nobody else ever touched, is still there.
     func checkNotDeleted() {
-        guard !bringsBack, !storageWasRestored, !stateWasLost else { return }
+        guard !bringsBack, !storageWasRestored, !stateWasLost, !deviceWasRetired, shares.handed.isEmpty else { return }
         for entry in ledger.entries where entry.isNewFile && entry.touches == 1 && entry.root == "library" {
             let author = SimulatedMachine.account(of: entry.machine)
             guard entry.deletedInStep != nil, let deleter = entry.deletedOn.map(SimulatedMachine.account),

@@ -68,6 +68,8 @@ public final class Simulation {
     private(set) var storageWasRestored = false
     private var storageWasSpoiled = false
     private(set) var stateWasLost = false
+    /// Whether a device was retired, and set up anew over its folders, or perhaps was.
+    var deviceWasRetired = false
     private(set) var markersCopied: Set<String> = []
     private(set) var foreignStorages: [(machine: String, SimulatedMountStorage, before: [String: [UInt8]])] = []
 

@@ -72,6 +72,8 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         public var errandPercent = 0
         /// Of a hundred spells, those in which somebody deletes much, and puts it back piece by piece or has it put back.
         public var returnPercent = 0
+        /// Of a hundred spells, those in which somebody hands a share over, opens it, or retires a device.
+        public var handingPercent = 0
         /// What people point at is among the first so many: with few, they meet.
         public var picks = 1_000
         /// Sizes of photos are below this.
@@ -121,6 +123,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             }
             if profile.returnPercent > 0, random.below(100) < profile.returnPercent {
                 steps += Self.comingBack(&random, machines, profile)
+                continue
+            }
+            if profile.handingPercent > 0, random.below(100) < profile.handingPercent {
+                steps += Self.handing(&random, machines, profile)
                 continue
             }
             let machine = random.below(machines)

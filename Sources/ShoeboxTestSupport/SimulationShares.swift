@@ -38,6 +38,8 @@ public struct SimulationShares: Sendable {
     /// Titles of shares that were stopped, or perhaps were.
     public private(set) var stopped: Set<String> = []
     private(set) var events: [Event] = []
+    /// Whoever may own a share besides who made it: who has accepted an offer of it, or perhaps has.
+    public private(set) var handed: [String: Set<String>] = [:]
 
     /// A title that no share has.
     var freshTitle: String { "Share\(shares.count + 1)" }
@@ -58,8 +60,22 @@ public struct SimulationShares: Sendable {
         case .revoke(let share, let account): add(share, account, .revoked)
         case .leave(let share, _): add(share, machine.account, .left)
         case .stop(let share): stopped.insert(share)
+        case .answerOffer(let share, accepts: true): handed[share, default: []].insert(machine.account)
+        case .open(let share, nil):
+            // Who came by the link is out, who was invited is not.
+            for account in Set(events.filter { $0.share == share }.map(\.account)).sorted() {
+                add(share, account, .uncertain)
+            }
+        // As what, and whether at once or after somebody has decided, is not known here.
+        case .come(let share): add(share, machine.account, .uncertain)
+        case .answerRequest(let share, let account, _): add(share, account, .uncertain)
         default: break
         }
+    }
+
+    /// Whether an account made a share, or may have been given it.
+    func mayOwn(_ share: Share, _ account: String) -> Bool {
+        share.owner == account || handed[share.title]?.contains(account) == true
     }
 
     /// What an account was ever given in a share, for sure or not.
@@ -77,15 +93,16 @@ public struct SimulationShares: Sendable {
 
     /// Why a request should have been refused; nil if it was right to do it.
     func objection(to request: SimulationRequest, of account: String) -> String? {
-        func isOwner(_ title: String) -> Bool { shares.contains { $0.title == title && $0.owner == account } }
+        func isOwner(_ title: String) -> Bool { shares.contains { $0.title == title && mayOwn($0, account) } }
         switch request {
-        case .invite(let share, _, _), .permit(let share, _, _), .revoke(let share, _):
+        case .invite(let share, _, _), .permit(let share, _, _), .revoke(let share, _), .answerRequest(let share, _, _):
             return isOwner(share) || grants(of: account, in: share).contains(.admin)
                 ? nil : "\(account) manages people of '\(share)' and is no admin"
-        case .stop(let share), .add(let share, _), .remove(let share, _):
+        case .stop(let share), .add(let share, _), .remove(let share, _), .offer(let share, _, _),
+            .withdrawOffer(let share), .open(let share, _), .makeLink(let share, _, _):
             return isOwner(share) ? nil : "\(account) does what only the owner of '\(share)' may"
         case .tag(.shared, let path, _), .caption(.shared, let path, _):
-            guard let share = self.share(at: path), share.owner != account else { return nil }
+            guard let share = self.share(at: path), !mayOwn(share, account) else { return nil }
             return grants(of: account, in: share.title).contains { $0 != .readOnly }
                 ? nil : "\(account) edits in '\(share.title)' and may only read it"
         default: return nil
@@ -117,6 +134,8 @@ public struct SimulationShares: Sendable {
     /// counts for nobody else.
     func couldNotWrite(_ account: String, in share: String, at step: Int) -> Bool {
         let own = events.filter { $0.share == share && $0.account == account }
+        // Who owned it stays as what the offer says.
+        guard handed[share] == nil else { return false }
         guard let index = own.lastIndex(where: { $0.step < step }), !own.contains(where: { $0.step >= step }) else {
             return false
         }
@@ -166,7 +185,7 @@ public struct SimulationShares: Sendable {
         let own = events.filter { $0.account == account }
         guard !own.isEmpty, !shares.contains(where: { $0.owner == account }) else { return false }
         return Set(own.map(\.share)).allSatisfy { share in
-            guard let last = own.last(where: { $0.share == share }) else { return false }
+            guard handed[share] == nil, let last = own.last(where: { $0.share == share }) else { return false }
             return last.deed == .revoked && last.step < step && last.machine == machine
         }
     }

@@ -257,6 +257,22 @@ public enum SimulationStep: Hashable, Sendable {
         case restoreSome(pick: Int, isFolder: Bool)
         /// Gives a photo the content before its present one.
         case restoreVersion(file: Int)
+        /// Offers a share to an account; its owner stays as what is said.
+        case offer(share: Int, account: Int, Grant)
+        /// Takes such an offer back.
+        case withdrawOffer(share: Int)
+        /// Accepts such an offer, or declines it; a pick among all shares.
+        case answerOffer(share: Int, accepts: Bool)
+        /// Has whoever has a share's link take part; with nil, nobody any more who was not invited.
+        case open(share: Int, Grant?)
+        /// Makes a link by which people ask to be admitted; a person decides, or all of them are.
+        case makeLink(share: Int, Grant, asks: Bool)
+        /// Goes by the newest link to a share; a pick among all shares.
+        case come(share: Int)
+        /// Admits an account that has asked, or refuses it.
+        case answerRequest(share: Int, account: Int, admits: Bool)
+        /// Retires another device of the account; its user sets it up anew when it says so.
+        case retire(device: Int)
     }
 
     /// What somebody is invited to do.

@@ -136,6 +136,71 @@ import Testing
         expectWhole(try newcomer(party, here))
     }
 
+    @Test func `a segment that only a newcomer misses, of a device that is gone, comes from the owner after a day`() throws {
+        let (party, here) = try withoutBob()
+        try lose(["log"], party)
+        let dave = party.village.replicas[3]
+        _ = try newcomer(party, here)
+        here.world.clock.advance(milliseconds: 121_000)
+        try here.meet()
+        #expect(dave.problems.contains { $0.code == "segmentMissing" }, "\(dave.problems)")
+        #expect(!dave.isQuiet)
+        for _ in 0..<2 {
+            here.world.clock.advance(milliseconds: Self.day)
+            try here.meet()
+            try here.meet()
+        }
+        party.expectShown(Self.whole)
+        #expect(dave.tree(.shared)["alice/Summer/bob.jpg"] == "by bob")
+        #expect(dave.sidecar("alice/Summer/a.jpg", .shared)?.fields.caption == "seen by bob")
+        for replica in here.replicas {
+            #expect(replica.problems.isEmpty, "\(replica.problems)")
+            #expect(replica.isQuiet)
+        }
+        // What he writes after all comes behind it.
+        try party.bob.restart()
+        try party.bob.machine.shared.write("alice/Summer/late.jpg", "back")
+        for _ in 0..<3 {
+            try party.village.meet()
+            here.world.clock.advance(milliseconds: 130_000)
+        }
+        #expect(try party.village.settle())
+        party.expectShown(Self.whole.merging(["late.jpg": "back"]) { $1 })
+        #expect(dave.tree(.shared)["alice/Summer/late.jpg"] == "back")
+        for replica in party.village.replicas { #expect(replica.problems.isEmpty, "\(replica.problems)") }
+    }
+
+    @Test(arguments: [true, false])
+    func `what the container lost before the share was stopped comes from who read it, and is not waited for if nobody did`(
+        wasRead: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        let laptop = try village.addDevice(of: party.alice, name: "laptop")
+        try #require(try village.settle())
+        try party.bob.machine.shared.write("alice/Summer/bob.jpg", "by bob")
+        try party.rounds(of: party.bob, 3)
+        if wasRead {
+            try party.rounds(of: party.alice, 2)
+            try party.rounds(of: party.bob, 2)
+        }
+        try lose(["log"], party)
+        #expect(laptop.request(.stop(share: "Summer")).code == 0)
+        for _ in 0..<8 {
+            try village.meet()
+            village.world.clock.advance(milliseconds: 61_000)
+        }
+        let expected = wasRead ? "by bob" : nil
+        for device in [party.alice, laptop] {
+            #expect(device.tree(.library)["Summer/a.jpg"] == "aaa")
+            #expect(device.tree(.library)["Summer/bob.jpg"] == expected)
+            #expect(device.isQuiet)
+            if wasRead { #expect(device.problems.isEmpty, "\(device.problems)") }
+        }
+        // Whether it was read he need not have heard.
+        if !wasRead { #expect(party.bob.tree(.library)["Kept from Summer/bob.jpg"] == "by bob") }
+    }
+
     @Test func `a container that is lost as a whole is filled again without a device that is gone`() throws {
         let (party, here) = try withoutBob()
         let storage = party.village.world.storage

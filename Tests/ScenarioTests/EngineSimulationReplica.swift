@@ -22,18 +22,21 @@ final class EngineReplica: SimulatedReplica {
     private var scannedAt: UInt64 = 0
     private var stateBackup: (store: Store, identity: Identity)?
     private var isStateLost = false
+    /// The newest links that were given out, by the titles of their shares, as people tell each other.
+    private let links: SimulatedLinks
     private var lastOutcome = RoundOutcome()
     private lazy var narrator = EngineSimulationNarrator(replica)
 
-    init(_ replica: Replica, isWatching: Bool = false) {
+    init(_ replica: Replica, links: SimulatedLinks = SimulatedLinks(), isWatching: Bool = false) {
         self.replica = replica
+        self.links = links
         self.isWatching = isWatching
     }
 
     func syncRound() throws -> Bool {
         narrator.tell("before")
         defer { narrator.tell("after") }
-        if isStateLost { try setUpAnew() }
+        if isStateLost || isRetired { try setUpAnew() }
         let extent = nextExtent()
         let outcome: RoundOutcome
         do { outcome = try replica.round(extent) } catch {
@@ -51,12 +54,12 @@ final class EngineReplica: SimulatedReplica {
     private var isAboutToCarry: Bool {
         let engine = replica.engine
         return engine.zones.values.contains { zone in
-            guard zone.row.isMine, zone.row.state == .active, !zone.control.isStopped,
+            guard zone.row.isMine, zone.row.state == .active,
                 let peers = try? replica.store.read({ db in try db.peers(of: zone.id) })
             else { return false }
             return peers.contains { peer in
                 guard let account = peer.account, account != zone.control.owner,
-                    zone.control.participants[account]?.takesPart != true,
+                    zone.control.isStopped || zone.control.participants[account]?.takesPart != true,
                     let carried = try? engine.carried(of: peer.replica, in: zone.id)
                 else { return false }
                 let since = try? replica.store.read { db in try db.metaNumber("lost.\(zone.id).\(peer.replica)") }
@@ -164,6 +167,9 @@ final class EngineReplica: SimulatedReplica {
 
     func loseState() { isStateLost = true }
 
+    /// Whether this device was told that its account has retired it.
+    private var isRetired: Bool { replica.problems.contains { $0.code == "deviceRetired" } }
+
     /// As `init --import --take-over` does: a device of its own, over the folders as they are.
     private func setUpAnew() throws {
         let world = machine.world
@@ -178,11 +184,14 @@ final class EngineReplica: SimulatedReplica {
     // MARK: People
 
     func perform(_ request: SimulationRequest) -> Bool? {
+        let asked = request
         guard !isStateLost, let request = engineRequest(request) else { return false }
         // As a command does it; what fails then is tried again by the next round.
         do { try replica.engine.compareState() } catch { if machine.faults.isCrashed { return nil } }
         let reply = replica.request(request)
         if machine.faults.isCrashed { return nil }
+        if let link = reply.values["link"], case .open(let share, _?) = asked { links.newest[share] = (link, false) }
+        if let link = reply.values["link"], case .makeLink(let share, _, _) = asked { links.newest[share] = (link, true) }
         return reply.code == 0
             ? true : reply.code == ExitCode.reported ? nil : reply.code == ExitCode.failed ? nil : false
     }
@@ -214,6 +223,20 @@ final class EngineReplica: SimulatedReplica {
             return (last ?? nil).map { .undo(token: $0) }
         case .restoreTrash(let root, let path): return .restoreTrash(paths: path.map { [reference(root, $0)] } ?? [])
         case .restoreVersion(let root, let path): return .restoreVersion(path: reference(root, path), version: "2")
+        case .offer(let share, let account, let grant):
+            return .transfer(share: share, account: account, stays: grant.rawValue)
+        case .withdrawOffer(let share): return .transferWithdraw(share: share)
+        case .answerOffer(let share, let accepts): return .transferAnswer(share: share, accepts: accepts)
+        case .open(let share, let grant):
+            return .setPublic(share: share, permission: grant?.rawValue ?? "none", renews: false)
+        case .makeLink(let share, let grant, let asks):
+            return .makeLink(share: share, permission: grant.rawValue, expiresMilliseconds: 0, count: 0, asks: asks)
+        case .come(let share):
+            guard let (link, isToAsk) = links.newest[share] else { return nil }
+            return isToAsk ? .ask(link: link) : .accept(link: link)
+        case .answerRequest(let share, let account, let admits):
+            return .answerRequests(share: share, accounts: [account], permission: admits ? "" : nil)
+        case .retire(let machine): return .deviceRetire(name: machine)
         }
     }
 
@@ -422,4 +445,10 @@ final class EngineReplica: SimulatedReplica {
         if !hasSidecar, !found.isEmpty { result += " (no sidecar)" }
         return result
     }
+}
+
+/// What people tell each other besides what goes through the container.
+final class SimulatedLinks {
+    /// The newest link to each share, by title, and whether one asks by it.
+    var newest: [String: (link: String, isToAsk: Bool)] = [:]
 }

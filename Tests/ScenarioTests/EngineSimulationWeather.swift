@@ -49,6 +49,8 @@ enum EngineWeather: String, CaseIterable {
     case returns
     /// As sharing, and people leave, are removed, and come back; files of chains in the container are damaged, or lost.
     case spoils
+    /// As spells, and people hand shares over, let others come by links, and retire devices; with odd seeds processes die.
+    case handing
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -59,7 +61,7 @@ enum EngineWeather: String, CaseIterable {
     ]
     static let villages: [EngineWeather] = [
         .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
-        .secrets, .spells, .errands, .parts, .returns, .spoils, .variations, .everything,
+        .secrets, .spells, .errands, .parts, .returns, .spoils, .handing, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -125,6 +127,15 @@ enum EngineWeather: String, CaseIterable {
             (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (18, 45, 10)
             (profile.sharedPercent, profile.nestedPercent, profile.faultPercent) = (40, 10, 0)
             (profile.returnPercent, profile.partingPercent) = (60, 10)
+        case .handing:
+            (profile.inSpells, profile.offlinePercent, profile.picks) = (true, 15, 3 + Int(seed % 4))
+            (profile.commandPercent, profile.syncPercent, profile.overwriteMovedPercent) = (20, 45, 10)
+            (profile.sharedPercent, profile.nestedPercent) = (40, 10)
+            (profile.handingPercent, profile.partingPercent, profile.faultPercent) = (50, 10, seed % 2 == 1 ? 5 : 0)
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
+                \.allowsErrors,
+            ] { profile[keyPath: path] = false }
         case .spoils:
             (profile.commandPercent, profile.spoilPercent, profile.picks) = (45, 6, 4)
             profile.spoils = seed % 2 == 1 ? [.log] : [.log, .log, .heads]

@@ -425,6 +425,17 @@ extension KeptScript {
                 .user(machine: 1, root: .shared, .caption(file: 877)),
                 .command(machine: 5, root: .library, .leave(share: 324, keepsCopy: true)),
             ])
+        keep(
+            "what only one device of the owner has read, and the container lost, reaches the other one after the share was stopped",
+            seed: 7123,
+            [
+                .user(machine: 0, root: .library, .write(folder: 1, name: 3, bytes: 86)),
+                .user(machine: 3, root: .shared, .write(folder: 0, name: 2, bytes: 106)),
+                .user(machine: 6, root: .library, .writeDeep(folder: 1, name: 3, bytes: 106)), .sync(machine: 6),
+                .sync(machine: 0), .sync(machine: 3), .spoilStorage(.log, file: 244, .removed),
+                .spoilStorage(.log, file: 834, .flipped(byte: 420)),
+                .command(machine: 5, root: .shared, .stop(share: 2)),
+            ])
         return all
     }()
 }

@@ -880,6 +880,12 @@ package nonisolated struct WireHead: @unchecked Sendable {
     set {_uniqueStorage()._returning = newValue}
   }
 
+  /// chains whose writer's changes this replica has published in its own, and up to where
+  package var carried: [WireVectorEntry] {
+    get {_storage._carried}
+    set {_uniqueStorage()._carried = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2324,7 +2330,7 @@ nonisolated extension WireVectorEntry: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Head"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}replica\0\u{3}replica_nonce\0\u{1}account\0\u{1}device\0\u{1}serial\0\u{1}last\0\u{1}floor\0\u{1}snapshot\0\u{1}control\0\u{1}statement\0\u{3}wall_milliseconds\0\u{1}vector\0\u{3}next_file\0\u{1}wanted\0\u{1}left\0\u{1}returning\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}zone\0\u{1}replica\0\u{3}replica_nonce\0\u{1}account\0\u{1}device\0\u{1}serial\0\u{1}last\0\u{1}floor\0\u{1}snapshot\0\u{1}control\0\u{1}statement\0\u{3}wall_milliseconds\0\u{1}vector\0\u{3}next_file\0\u{1}wanted\0\u{1}left\0\u{1}returning\0\u{1}carried\0")
 
   fileprivate class _StorageClass {
     var _zone: Data = Data()
@@ -2344,6 +2350,7 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     var _wanted: [String] = []
     var _left: UInt64 = 0
     var _returning: UInt64 = 0
+    var _carried: [WireVectorEntry] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2371,6 +2378,7 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       _wanted = source._wanted
       _left = source._left
       _returning = source._returning
+      _carried = source._carried
     }
   }
 
@@ -2406,6 +2414,7 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         case 15: try { try decoder.decodeRepeatedStringField(value: &_storage._wanted) }()
         case 16: try { try decoder.decodeSingularUInt64Field(value: &_storage._left) }()
         case 17: try { try decoder.decodeSingularUInt64Field(value: &_storage._returning) }()
+        case 18: try { try decoder.decodeRepeatedMessageField(value: &_storage._carried) }()
         default: break
         }
       }
@@ -2469,6 +2478,9 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       if _storage._returning != 0 {
         try visitor.visitSingularUInt64Field(value: _storage._returning, fieldNumber: 17)
       }
+      if !_storage._carried.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._carried, fieldNumber: 18)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2495,6 +2507,7 @@ nonisolated extension WireHead: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         if _storage._wanted != rhs_storage._wanted {return false}
         if _storage._left != rhs_storage._left {return false}
         if _storage._returning != rhs_storage._returning {return false}
+        if _storage._carried != rhs_storage._carried {return false}
         return true
       }
       if !storagesAreEqual {return false}
