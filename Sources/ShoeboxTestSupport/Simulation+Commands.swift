@@ -129,9 +129,11 @@ extension Simulation {
             guard let title = share(share_), let name = account(account_) else { return nil }
             return .offer(share: title, account: name, stays: grant)
         case .withdrawOffer(let pick): return share(pick).map { .withdrawOffer(share: $0) }
-        case .answerOffer(let pick, let accepts): return anyShare(pick).map { .answerOffer(share: $0, accepts: accepts) }
+        case .answerOffer(let pick, let accepts):
+            return anyShare(pick).map { .answerOffer(share: $0, accepts: accepts) }
         case .open(let pick, let grant): return share(pick).map { .open(share: $0, grant) }
-        case .makeLink(let pick, let grant, let asks): return share(pick).map { .makeLink(share: $0, grant, asks: asks) }
+        case .makeLink(let pick, let grant, let asks):
+            return share(pick).map { .makeLink(share: $0, grant, asks: asks) }
         case .come(let pick): return anyShare(pick).map { .come(share: $0) }
         case .answerRequest(let share_, let account_, let admits):
             guard let title = share(share_), let name = account(account_) else { return nil }

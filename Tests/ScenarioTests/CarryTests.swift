@@ -136,7 +136,9 @@ import Testing
         expectWhole(try newcomer(party, here))
     }
 
-    @Test func `a segment that only a newcomer misses, of a device that is gone, comes from the owner after a day`() throws {
+    @Test func `a segment that only a newcomer misses, of a device that is gone, comes from the owner after a day`()
+        throws
+    {
         let (party, here) = try withoutBob()
         try lose(["log"], party)
         let dave = party.village.replicas[3]
@@ -171,9 +173,11 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what the container lost before the share was stopped comes from who read it, and is not waited for if nobody did`(
-        wasRead: Bool
-    ) throws {
+    func
+        `what the container lost before the share was stopped comes from who read it, and is not waited for if nobody did`(
+            wasRead: Bool
+        ) throws
+    {
         let party = try Party(bob: "readWrite")
         var village = party.village
         let laptop = try village.addDevice(of: party.alice, name: "laptop")

@@ -191,7 +191,9 @@ final class EngineReplica: SimulatedReplica {
         let reply = replica.request(request)
         if machine.faults.isCrashed { return nil }
         if let link = reply.values["link"], case .open(let share, _?) = asked { links.newest[share] = (link, false) }
-        if let link = reply.values["link"], case .makeLink(let share, _, _) = asked { links.newest[share] = (link, true) }
+        if let link = reply.values["link"], case .makeLink(let share, _, _) = asked {
+            links.newest[share] = (link, true)
+        }
         return reply.code == 0
             ? true : reply.code == ExitCode.reported ? nil : reply.code == ExitCode.failed ? nil : false
     }
