@@ -84,10 +84,13 @@ extension Engine {
     /// - Parameter isThere: whether there must be one. A mount may not show for a minute what was made elsewhere; to make a second
     ///   one would be to lose the first.
     private func findPrivateZone(isThere: Bool) throws {
+        var closed: ZoneID?
         for id in try ZoneFolder.zones(on: world.mount) {
             let folder = zoneFolder(id)
+            var isOwn = false
             do {
                 guard try folder.owner() == account else { continue }
+                isOwn = true
                 var keyring = ZoneKeyring()
                 let current = try folder.currentControl(identity: identity, keyring: &keyring)
                 guard current.control.kind == .privateZone else { continue }
@@ -97,7 +100,16 @@ extension Engine {
             } catch let error as CloudError {
                 // One that can't be read just now may be the private zone: to make another would be to lose it.
                 guard error.code != .offline, !error.mayBeReadLater else { throw error }
+                // Nor one for which this device lacks a key that its account has.
+                if isOwn, error.code == .notInvited { closed = id }
             }
+        }
+        if let closed {
+            throw RequestError(
+                ExitCode.offline,
+                "The cloud folder holds what the other devices of '\(settings.label)' put there, and this device has no key for it yet.",
+                "Start shoebox anew on one of them, or wait ten minutes, and repeat this command. If none is left, and no backup of the cloud folder has more of 'accounts', move 'zones/\(closed)' out of it: without its key nobody reads what it holds."
+            )
         }
         guard !isThere else {
             throw RequestError(

@@ -171,7 +171,8 @@ extension Engine {
             peer.cursor = Data(reading.cursor.description.utf8)
             // Nobody waits for what a stranger says is there.
             if let zone = zones[id], zone.control.lists(newest.account), !givenUpChains.contains(chain) {
-                peer.head = newest.last
+                // Nor for what is read only if its account comes back by the link.
+                peer.head = isToJoin(newest, after: peer, in: zone) ? peer.applied : newest.last
             }
             peer.headTime = newest.content.wallMilliseconds
             let row = peer

@@ -22,14 +22,14 @@ final class EngineReplica: SimulatedReplica {
     private var scannedAt: UInt64 = 0
     private var stateBackup: (store: Store, identity: Identity)?
     private var isStateLost = false
-    /// The newest links that were given out, by the titles of their shares, as people tell each other.
-    private let links: SimulatedLinks
+    /// What people tell each other, and keep.
+    private let papers: SimulatedPapers
     private var lastOutcome = RoundOutcome()
     private lazy var narrator = EngineSimulationNarrator(replica)
 
-    init(_ replica: Replica, links: SimulatedLinks = SimulatedLinks(), isWatching: Bool = false) {
+    init(_ replica: Replica, papers: SimulatedPapers = SimulatedPapers(), isWatching: Bool = false) {
         self.replica = replica
-        self.links = links
+        self.papers = papers
         self.isWatching = isWatching
     }
 
@@ -173,8 +173,20 @@ final class EngineReplica: SimulatedReplica {
     /// As `init --import --take-over` does: a device of its own, over the folders as they are.
     private func setUpAnew() throws {
         let world = machine.world
-        let (identity, _) = try replica.identity.makeSecondDevice(
-            deviceLabel: machine.name, nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+        let identity: Identity
+        if isRetired, let file = papers.recoveryFiles[replica.label] {
+            // A retired device admits none.
+            let directory = AccountDirectory(mount: world.mount)
+            _ = try directory.refresh(replica.identity.account)
+            let statements = directory.statements(of: replica.identity.account)
+            identity = try Identity.restored(
+                fromRecoveryFile: file, more: statements, deviceLabel: machine.name,
+                nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes)
+        } else {
+            identity = try replica.identity.makeSecondDevice(
+                deviceLabel: machine.name, nowMilliseconds: world.nowMilliseconds(), randomBytes: world.randomBytes
+            ).identity
+        }
         try replica.restart(store: try Store(gate: gate), identity: identity)
         try replica.engine.setUp(host: machine.name, takeOver: true)
         needsScan = true
@@ -190,9 +202,9 @@ final class EngineReplica: SimulatedReplica {
         do { try replica.engine.compareState() } catch { if machine.faults.isCrashed { return nil } }
         let reply = replica.request(request)
         if machine.faults.isCrashed { return nil }
-        if let link = reply.values["link"], case .open(let share, _?) = asked { links.newest[share] = (link, false) }
+        if let link = reply.values["link"], case .open(let share, _?) = asked { papers.links[share] = (link, false) }
         if let link = reply.values["link"], case .makeLink(let share, _, _) = asked {
-            links.newest[share] = (link, true)
+            papers.links[share] = (link, true)
         }
         return reply.code == 0
             ? true : reply.code == ExitCode.reported ? nil : reply.code == ExitCode.failed ? nil : false
@@ -234,7 +246,7 @@ final class EngineReplica: SimulatedReplica {
         case .makeLink(let share, let grant, let asks):
             return .makeLink(share: share, permission: grant.rawValue, expiresMilliseconds: 0, count: 0, asks: asks)
         case .come(let share):
-            guard let (link, isToAsk) = links.newest[share] else { return nil }
+            guard let (link, isToAsk) = papers.links[share] else { return nil }
             return isToAsk ? .ask(link: link) : .accept(link: link)
         case .answerRequest(let share, let account, let admits):
             return .answerRequests(share: share, accounts: [account], permission: admits ? "" : nil)
@@ -449,8 +461,10 @@ final class EngineReplica: SimulatedReplica {
     }
 }
 
-/// What people tell each other besides what goes through the container.
-final class SimulatedLinks {
+/// What people tell each other, and keep, besides what goes through the container.
+final class SimulatedPapers {
     /// The newest link to each share, by title, and whether one asks by it.
-    var newest: [String: (link: String, isToAsk: Bool)] = [:]
+    var links: [String: (link: String, isToAsk: Bool)] = [:]
+    /// What restores each account, by label.
+    var recoveryFiles: [String: [UInt8]] = [:]
 }

@@ -11,7 +11,7 @@ enum EngineSimulationSetup {
     /// The accounts of machines that were made, so that a second device can join.
     private final class Accounts {
         var identities: [String: Identity] = [:]
-        let links = SimulatedLinks()
+        let papers = SimulatedPapers()
     }
 
     static let machines = ["alice", "bob", "alice2", "bob2"]
@@ -52,7 +52,7 @@ enum EngineSimulationSetup {
                     tune(&settings)
                     settings.massDeletionCount = 6
                 }
-                return EngineReplica(replica, links: accounts.links, isWatching: true)
+                return EngineReplica(replica, papers: accounts.papers, isWatching: true)
             },
             prepare: prepareVillage,
             check: { checkNames($0) + checkSecrets($0) + checkDeletions($0, isBobWriter: false) })
@@ -108,10 +108,9 @@ enum EngineSimulationSetup {
                     mount: world.mount, mode: .group, nowMilliseconds: world.nowMilliseconds(),
                     randomBytes: world.randomBytes)
             }
-            identity = try Identity.create(
+            (identity, accounts.papers.recoveryFiles[label]) = try Identity.create(
                 label: label, deviceLabel: label, nowMilliseconds: world.nowMilliseconds(),
-                randomBytes: world.randomBytes
-            ).0
+                randomBytes: world.randomBytes)
             accounts.identities[label] = identity
         } else {
             guard let first = accounts.identities[label] else { throw PreparationFailed("no first device of \(label)") }

@@ -1,10 +1,10 @@
-import Shoebox
 import ShoeboxModel
 import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
 import Testing
 
+@testable import Shoebox
 @testable import ShoeboxCloud
 
 /// A device that was lost, and what whoever has it can still do.
@@ -58,6 +58,31 @@ struct RetiredDeviceTests {
         try lost.party.alice.machine.library.write("Summer/later.jpg", "later")
         try lost.meet(without: lost.phone)
         #expect(lost.party.carol.tree(.shared)["alice/Summer/later.jpg"] == "later")
+    }
+
+    /// Its account's other zone would be out of its sight for good, and all of the folder would be new in the library.
+    @Test func `a device that comes back without the account's newest keys makes no second library`() throws {
+        let lost = try Lost()
+        let alice = lost.party.alice
+        try lost.retire(by: alice)
+        try lost.meet(without: lost.phone)
+        // From a recovery file, on a mount that does not show yet that keys were made anew.
+        let world = lost.phone.machine.world
+        let file = try #require(lost.village.recoveryFiles["alice"])
+        let identity = try Identity.restored(
+            fromRecoveryFile: file, deviceLabel: "phone", nowMilliseconds: world.nowMilliseconds(),
+            randomBytes: world.randomBytes)
+        try lost.phone.restart(store: try Store(), identity: identity)
+        #expect(throws: RequestError.self) { try lost.phone.engine.setUp(host: "phone", takeOver: true) }
+        lost.village.world.clock.advance(milliseconds: 610_000)
+        try lost.meet(without: lost.phone)
+        try lost.phone.engine.setUp(host: "phone", takeOver: true)
+        #expect(lost.phone.engine.privateZone == alice.engine.privateZone)
+        try lost.party.bob.machine.shared.write("alice/Summer/late.jpg", "late")
+        try #require(try lost.village.settle())
+        #expect(lost.phone.tree(.library) == alice.tree(.library))
+        #expect(alice.tree(.library)["Summer/late.jpg"] == "late")
+        #expect(alice.tree(.library)["Private/c.jpg"] == "ccc")
     }
 
     @Test func `a retired device reads nothing of what comes, in no zone of its account`() throws {
@@ -225,6 +250,34 @@ struct RetiredDeviceTests {
                 Array(try #require(try replica.store.read { db in try db.zone(zone) }).control))
             #expect(present.owner == owner && present.title == "Sommer", "\(replica.label)")
         }
+    }
+
+    /// Nobody else doubts it, and the owner would be alone with the share as it was.
+    @Test
+    func
+        `what a device hands over as its account offers it, before it hears that it is retired, is handed over for all`()
+        throws
+    {
+        let lost = try Lost()
+        let (alice, bob) = (lost.party.alice, lost.party.bob)
+        #expect(alice.request(.transfer(share: "Summer", account: "bob", stays: "readWrite")).code == 0)
+        try #require(try lost.village.settle())
+        try lost.retire(by: alice)
+        #expect(bob.request(.transferAnswer(share: "Summer", accepts: true)).code == 0)
+        try lost.party.rounds(of: lost.phone, 20)
+        try lost.party.rounds(of: bob, 20)
+        let present = try ControlCoder.decode(
+            Array(try #require(try bob.store.read { db in try db.zone(lost.party.zone) }).control))
+        try #require(present.owner == bob.identity.account, "the phone has handed it over")
+        try bob.machine.shared.write("alice/Summer/owned.jpg", "owned")
+        for _ in 0..<3 { try lost.meet(without: lost.phone) }
+        for replica in [alice, bob, lost.party.carol] {
+            let row = try #require(try replica.store.read { db in try db.zone(lost.party.zone) })
+            #expect(try ControlCoder.decode(Array(row.control)).owner == bob.identity.account, "\(replica.label)")
+            #expect(!replica.problems.contains { $0.code == "controlRefused" }, "\(replica.problems)")
+        }
+        #expect(alice.tree(.library)["Summer/owned.jpg"] == "owned")
+        #expect(lost.party.carol.tree(.shared)["alice/Summer/owned.jpg"] == "owned")
     }
 
     @Test func `a retirement that died after its statement is finished by the next round, of any device`() throws {
