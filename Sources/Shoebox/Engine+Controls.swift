@@ -43,7 +43,7 @@ extension Engine {
         do {
             let current = try folder.currentControl(
                 named: named.owners.filter { unseen.contains($0) || $0 == known }, hinted: named.admins, known: [known],
-                offer: zone.ownOffer, identity: try reader(of: id), keyring: &keyring)
+                identity: try reader(of: id), keyring: &keyring)
             judgedControls[id, default: []].formUnion(unseen)
             if let newest = current.newest, newest != known || current.control != zone.control {
                 try keep(current.control, version: newest, keyring: keyring, in: id)

@@ -52,15 +52,13 @@ extension Engine {
         try offerControls(zone, folder)
         let reading = try reader(of: zone.id)
         var current = try folder.currentControl(
-            named: named.owners, hinted: named.admins, known: [known], offer: zone.ownOffer, identity: reading,
-            keyring: &keyring)
+            named: named.owners, hinted: named.admins, known: [known], identity: reading, keyring: &keyring)
         if zone.row.isMine, current.problems.contains(where: { $0.code == .damaged }) {
             // One that is damaged is as good as lost.
             try offerControls(zone, folder, checksBytes: true)
             keyring = zone.keyring
             current = try folder.currentControl(
-                named: named.owners, hinted: named.admins, known: [known], offer: zone.ownOffer, identity: reading,
-                keyring: &keyring)
+                named: named.owners, hinted: named.admins, known: [known], identity: reading, keyring: &keyring)
         }
         try reportRefused(current.problems, in: zone.id)
         var control = current.control

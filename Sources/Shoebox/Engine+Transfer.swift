@@ -166,8 +166,3 @@ extension Engine {
         log("'\(after.control.title)' belongs to \(after.control.ownerLabel) now")
     }
 }
-
-extension ZoneInfo {
-    /// The offer of an own share that is in force, as far as is known.
-    var ownOffer: TransferOffer? { row.isMine ? control.openOffer : nil }
-}

@@ -78,8 +78,7 @@ extension ZoneFolder {
     /// - Throws: also `.notInvited`: the account was removed, or never asked. The keyring is unchanged on every error.
     public func currentControl(
         named: [ControlVersion] = [], hinted: [ControlVersion] = [], known: [ControlVersion] = [],
-        offer: TransferOffer? = nil, expecting fingerprint: String? = nil, identity: Identity,
-        keyring: inout ZoneKeyring
+        expecting fingerprint: String? = nil, identity: Identity, keyring: inout ZoneKeyring
     ) throws(CloudError) -> CurrentControl {
         var problems: [CloudError] = []
         let names = try controlsByHash()
@@ -87,7 +86,7 @@ extension ZoneFolder {
             named: named, hinted: hinted, known: known, names: names, problems: &problems)
         var next = keyring
         let succession = try succession(
-            of: candidates, settled: known, offer: offer, expecting: fingerprint, names: names)
+            of: candidates, settled: known, expecting: fingerprint, names: names)
         // First what the owners signed: it says who the admins are. Of what others signed, only theirs is looked at.
         var region = ControlRegion(succession)
         let mine = candidates.filter(region.isOwners)

@@ -15,11 +15,10 @@ extension ZoneFolder {
     /// - Parameters:
     ///   - files: control files whose signatures are checked.
     ///   - settled: versions that the caller took for valid before: the hand-overs before them hold.
-    ///   - offer: the own offer of the zone that is in force, as the caller knows.
     ///   - fingerprint: of somebody who owns the zone, or did; if nobody did, it is `.damaged`.
     func succession(
-        of files: [ControlFile], settled: [ControlVersion] = [], offer: TransferOffer? = nil,
-        expecting fingerprint: String? = nil, names: [Digest32: ControlVersion]
+        of files: [ControlFile], settled: [ControlVersion] = [], expecting fingerprint: String? = nil,
+        names: [Digest32: ControlVersion]
     ) throws(CloudError) -> Succession {
         let founder = try owner()
         var result = Succession(founder: founder)
@@ -33,7 +32,7 @@ extension ZoneFolder {
                 file.lineage.map(\.hash) + (file.consent == nil ? [] : [file.version.hash])
             }
             let held = lineages.max { $0.count < $1.count } ?? []
-            let handovers = try handovers(in: settledFiles + files, held: Set(held), offer: offer, names: names)
+            let handovers = try handovers(in: settledFiles + files, held: Set(held), names: names)
             result = Succession(founder: founder, of: handovers, settled: held) { $0.fingerprint == fingerprint }
             // Without a hand-over that was taken for valid, the zone would be its former owner's again.
             if let lost = held.first(where: { !result.lineage.contains($0) }) {
@@ -66,7 +65,7 @@ extension ZoneFolder {
 
     /// The hand-overs that these files are, or name: signed by both sides. Whether they hold is not said.
     private func handovers(
-        in files: [ControlFile], held: Set<Digest32>, offer: TransferOffer?, names: [Digest32: ControlVersion]
+        in files: [ControlFile], held: Set<Digest32>, names: [Digest32: ControlVersion]
     ) throws(CloudError) -> [Handover] {
         var found: [Digest32: ControlFile] = [:]
         for file in files where file.consent != nil { found[file.version.hash] = file }
@@ -81,11 +80,9 @@ extension ZoneFolder {
             guard let consent = file.consent, consent.isSigned(zone: zone, owner: file.account),
                 try isAdmitted(consent.device, of: consent.account)
             else { continue }
-            // A device that was retired must not hand anything over afterwards, but to whom its account still offers it: it may
-            // have done that before it knew, and any other device of the account does the same.
+            // A device that was retired must not hand anything over afterwards.
             let isRetired = accounts.cached(file.account)?.devices[file.device]?.isRetired == true
-            let isOffered = offer.map { $0.number == consent.number && $0.account == consent.account } ?? false
-            if isRetired, !isOffered, !held.contains(file.version.hash), try !isWitnessed(file) { continue }
+            if isRetired, !held.contains(file.version.hash), try !isWitnessed(file) { continue }
             result.append(
                 Handover(
                     hash: file.version.hash, version: file.version.version, lineage: file.lineage.map(\.hash),

@@ -436,6 +436,16 @@ extension KeptScript {
                 .spoilStorage(.log, file: 834, .flipped(byte: 420)),
                 .command(machine: 5, root: .shared, .stop(share: 2)),
             ])
+        keep(
+            "who left a share that is open to all, while another device of theirs published, is not waited for",
+            seed: 8028,
+            [
+                .command(machine: 0, root: .library, .invite(share: 1, account: 1, .contribute)),
+                .command(machine: 0, root: .library, .open(share: 5, .contribute)),
+                .command(machine: 2, root: .library, .leave(share: 2, keepsCopy: false)), .sync(machine: 6),
+                .user(machine: 6, root: .shared, .overwrite(file: 0, .replacing, bytes: 121)),
+                .user(machine: 6, root: .shared, .makeFolder(in: 1, name: 1)),
+            ])
         return all
     }()
 }

@@ -252,34 +252,6 @@ struct RetiredDeviceTests {
         }
     }
 
-    /// Nobody else doubts it, and the owner would be alone with the share as it was.
-    @Test
-    func
-        `what a device hands over as its account offers it, before it hears that it is retired, is handed over for all`()
-        throws
-    {
-        let lost = try Lost()
-        let (alice, bob) = (lost.party.alice, lost.party.bob)
-        #expect(alice.request(.transfer(share: "Summer", account: "bob", stays: "readWrite")).code == 0)
-        try #require(try lost.village.settle())
-        try lost.retire(by: alice)
-        #expect(bob.request(.transferAnswer(share: "Summer", accepts: true)).code == 0)
-        try lost.party.rounds(of: lost.phone, 20)
-        try lost.party.rounds(of: bob, 20)
-        let present = try ControlCoder.decode(
-            Array(try #require(try bob.store.read { db in try db.zone(lost.party.zone) }).control))
-        try #require(present.owner == bob.identity.account, "the phone has handed it over")
-        try bob.machine.shared.write("alice/Summer/owned.jpg", "owned")
-        for _ in 0..<3 { try lost.meet(without: lost.phone) }
-        for replica in [alice, bob, lost.party.carol] {
-            let row = try #require(try replica.store.read { db in try db.zone(lost.party.zone) })
-            #expect(try ControlCoder.decode(Array(row.control)).owner == bob.identity.account, "\(replica.label)")
-            #expect(!replica.problems.contains { $0.code == "controlRefused" }, "\(replica.problems)")
-        }
-        #expect(alice.tree(.library)["Summer/owned.jpg"] == "owned")
-        #expect(lost.party.carol.tree(.shared)["alice/Summer/owned.jpg"] == "owned")
-    }
-
     @Test func `a retirement that died after its statement is finished by the next round, of any device`() throws {
         let lost = try Lost()
         let laptop = lost.party.alice
