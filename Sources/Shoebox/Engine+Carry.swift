@@ -10,7 +10,9 @@ import class GRDB.Database
 
 extension Engine {
     private func lostKey(_ zone: ZoneID, _ replica: ReplicaID) -> String { "lost.\(zone).\(replica)" }
-    private func carriedKey(_ zone: ZoneID, _ replica: ReplicaID) -> String { "carried.\(zone).\(replica)" }
+    // Of what former versions carried, a part was left out that could still be read then.
+    private func carriedPrefix(_ zone: ZoneID) -> String { "carriedAll.\(zone)." }
+    private func carriedKey(_ zone: ZoneID, _ replica: ReplicaID) -> String { "\(carriedPrefix(zone))\(replica)" }
 
     /// Up to which segment of another replica's chain this one publishes what counts; 0 for none.
     func carried(of replica: ReplicaID, in zone: ZoneID) throws -> UInt64 {
@@ -20,7 +22,7 @@ extension Engine {
     /// As `carried`, of all chains, as the own head says it.
     func carriedPositions(in zone: ZoneID, _ db: Database) throws -> [ReplicaID: Position] {
         var result: [ReplicaID: Position] = [:]
-        for (key, _) in try db.metaTexts(prefix: "carried.\(zone).") {
+        for (key, _) in try db.metaTexts(prefix: carriedPrefix(zone)) {
             guard let subject = key.split(separator: ".").last.flatMap({ ReplicaID(hex: $0) }),
                 let sequence = try db.metaNumber(key).map({ UInt64(bitPattern: $0) })
             else { continue }
@@ -52,7 +54,7 @@ extension Engine {
             // Who has read a chain does not miss a segment of it. To look takes long, and anybody may ask.
             if isWished, !isAsked, !isDue, !isLookDue(at: ChainKey(zone: id, replica: peer.replica)) { continue }
             let readsAll = isAsked || isWished
-            guard let shown = try shown(of: peer, in: zone, folder: folder, readsAll: readsAll) else {
+            guard try shown(of: peer, in: zone, folder: folder, readsAll: readsAll) != nil else {
                 if try store.read({ db in try db.metaNumber(key) }) != nil {
                     try store.write { db in try db.setMetaText(key, nil) }
                 }
@@ -61,11 +63,11 @@ extension Engine {
             guard let since, since <= now else {
                 try store.write { db in try db.setMetaNumber(key, Int64(bitPattern: now)) }
                 guard isAsked else { continue }
-                try carry(peer, after: shown, in: zone)
+                try carry(peer, in: zone)
                 continue
             }
             guard isAsked || isDue else { continue }
-            try carry(peer, after: shown, in: zone)
+            try carry(peer, in: zone)
         }
     }
 
@@ -143,12 +145,13 @@ extension Engine {
         }
     }
 
-    /// Publishes what counts of a chain after a segment, and notes that this replica vouches for it from now on.
-    private func carry(_ peer: PeerRow, after shown: UInt64, in zone: ZoneInfo) throws {
+    /// Publishes what counts of a chain, and notes that this replica vouches for it from now on: all of it, as what can be read there
+    /// today may be lost tomorrow, and who can't read it then goes by what the own head says of it.
+    private func carry(_ peer: PeerRow, in zone: ZoneInfo) throws {
         guard try store.read({ db in try db.outbox(of: zone.id) }).isEmpty, try checkOwnChain(zone.id) else { return }
         let id = world.randomBytes(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
         let count = try store.write { db in
-            let lost = try db.acceptedChanges(in: zone.id, by: peer.replica, after: shown)
+            let lost = try db.acceptedChanges(in: zone.id, by: peer.replica, after: 0)
             try db.setMetaNumber(carriedKey(zone.id, peer.replica), Int64(bitPattern: peer.applied.sequence))
             guard !lost.isEmpty, var row = try db.zone(zone.id) else { return 0 }
             let whole = SegmentTransaction(id: id, changes: lost.map(\.change))

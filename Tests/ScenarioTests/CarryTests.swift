@@ -102,6 +102,18 @@ import Testing
         for replica in party.village.replicas { #expect(replica.problems.isEmpty, "\(replica.problems)") }
     }
 
+    @Test func `what could still be read when the rest was published again may be lost after that, too`() throws {
+        let (party, here) = try withoutBob()
+        let log = try party.village.mountFiles("zones/\(party.zone)/log/\(party.bob.identity.replica)")
+            .sorted { "\($0)" < "\($1)" }
+        try #require(log.count > 1)
+        party.village.world.storage.rawRemove(log[log.count - 1])
+        #expect(party.alice.request(try #require(try party.alice.engine.verify().repair)).code == 0)
+        try here.meet()
+        for path in log.dropLast() { party.village.world.storage.rawRemove(path) }
+        expectWhole(try newcomer(party, here))
+    }
+
     @Test(arguments: [true, false])
     func `where its account takes no part any more, or a person asks, it comes at once`(isRemoved: Bool) throws {
         let (party, here) = try withoutBob()
