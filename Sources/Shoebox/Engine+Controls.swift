@@ -18,6 +18,13 @@ extension Engine {
         )
     }
 
+    /// The controls that heads of former owners name: what they signed after the hand-over gives them away, or is an honest
+    /// second hand-over.
+    private func formerOwnersControls(_ zone: ZoneInfo) -> Set<ControlVersion> {
+        let heads = (knownHeads[zone.id] ?? [:]).values
+        return Set(heads.filter { zone.control.wasOwner($0.account) }.compactMap(\.control))
+    }
+
     /// Says in the local database that a control is about to be published, so that it is looked for if this process dies
     /// before it is stored.
     private func pendingControlKey(_ zone: ZoneID) -> String { "controlPending.\(zone)" }
@@ -36,7 +43,10 @@ extension Engine {
         }
         var named = try namedControls(id)
         if let own = ownNamedControls[id] { named.admins.append(own) }
-        let unseen = Set(named.owners + named.admins).subtracting(judgedControls[id] ?? []).subtracting([known])
+        let judged = judgedControls[id] ?? []
+        // Perhaps far back, so each is looked at once only.
+        named.admins += formerOwnersControls(zone).subtracting(judged)
+        let unseen = Set(named.owners + named.admins).subtracting(judged).subtracting([known])
         let isPending = try store.read { db in try db.metaText(pendingControlKey(id)) } != nil
         guard !unseen.isEmpty || isPending else { return }
         var keyring = zone.keyring
@@ -240,9 +250,15 @@ extension Engine {
         zone.row.state == .active && (zone.row.isMine || can(.invite, account: account, in: zone.control))
     }
 
-    /// Notes that controls were written apart, or that somebody who may not read has the newest key.
+    /// Whether controls were written apart, or somebody who may not read has the newest key, or this account owns the zone
+    /// and has not signed since that it took it over.
+    func needsMending(_ current: CurrentControl, in zone: ZoneInfo) -> Bool {
+        current.tips.count > 1 || !current.isEpochClean || zone.row.isMine && !current.isTakenUp
+    }
+
+    /// Notes that a control is to be written although nothing changes by it.
     private func noteMending(_ id: ZoneID, _ current: CurrentControl) {
-        guard let zone = zones[id], mayWriteControl(zone), current.tips.count > 1 || !current.isEpochClean else {
+        guard let zone = zones[id], mayWriteControl(zone), needsMending(current, in: zone) else {
             unmended[id] = nil
             return
         }

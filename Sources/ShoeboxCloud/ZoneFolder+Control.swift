@@ -13,6 +13,9 @@ public struct CurrentControl: Hashable, Sendable {
     /// Whether everyone who got the current epoch's key may still read. If not, the owner's next control must start a
     /// new epoch, and `publishControl` sees to it.
     public var isEpochClean: Bool
+    /// Whether who owns the zone has signed something since it was handed over. If not, its next control says by which of the
+    /// former owner's files it goes.
+    public var isTakenUp: Bool = true
     /// Control files that were refused, and why. They count for nothing.
     public var problems: [CloudError]
 

@@ -35,6 +35,11 @@ private struct ControlRegion {
             && succession.handovers[file.lineage.count].hash != file.version.hash
     }
 
+    /// Whether a file hands the zone over as another one does that counts in its place.
+    func isTwin(_ file: ControlFile) -> Bool {
+        isLate(file) && succession.isHandover(file.version.hash, after: file.lineage.count)
+    }
+
     /// The files that no other one names as a parent.
     var leaves: [ControlFile] {
         let named = Set(files.values.flatMap(\.parents))
@@ -86,7 +91,7 @@ extension ZoneFolder {
             named: named, hinted: hinted, known: known, names: names, problems: &problems)
         var next = keyring
         let succession = try succession(
-            of: candidates, settled: known, expecting: fingerprint, names: names)
+            of: candidates, named: named, settled: known, expecting: fingerprint, names: names)
         // First what the owners signed: it says who the admins are. Of what others signed, only theirs is looked at.
         var region = ControlRegion(succession)
         let mine = candidates.filter(region.isOwners)
@@ -119,7 +124,8 @@ extension ZoneFolder {
             throw .notYet("No control of the zone is seen yet.", path: path("control").description)
         }
         for (hash, refusal) in outcome.refused where refusal != .waiting {
-            if let file = region.files[hash] { problems.append(notPermitted(file)) }
+            guard let file = region.files[hash], !region.isTwin(file) else { continue }
+            problems.append(notPermitted(file))
         }
         // Of concurrent epochs, the greatest whose recipients all may still read; else the greatest, until the next control
         // of somebody who may write one starts a new one.
@@ -140,7 +146,8 @@ extension ZoneFolder {
             control: outcome.control,
             tips: outcome.tips.map { ControlVersion(version: $0.version, hash: $0.hash) }.sorted(),
             lineage: succession.handovers.map { ControlVersion(version: $0.version, hash: $0.hash) },
-            isEpochClean: !outcome.control.isSealed || clean != nil, problems: problems)
+            isEpochClean: !outcome.control.isSealed || clean != nil, isTakenUp: succession.isTakenUp,
+            problems: problems)
     }
 
     /// Who signed the newest of these controls, of those that the owner or one of these admins signed; nil for none. Needs
@@ -311,7 +318,7 @@ extension ZoneFolder {
         for (file, error) in closed where leaves.contains(file.version) {
             // What a former owner signs afterwards puts nobody out.
             guard !region.isLate(file) else {
-                problems.append(notPermitted(file))
+                if !region.isTwin(file) { problems.append(notPermitted(file)) }
                 continue
             }
             guard let before = resolveControls(region.nodes(before: file), succession: region.succession)?.control

@@ -14,10 +14,12 @@ extension ZoneFolder {
     ///
     /// - Parameters:
     ///   - files: control files whose signatures are checked.
+    ///   - named: of these, those that are known to count: a hand-over before them that isn't seen is `.notYet`.
     ///   - settled: versions that the caller took for valid before: the hand-overs before them hold.
     ///   - fingerprint: of somebody who owns the zone, or did; if nobody did, it is `.damaged`.
     func succession(
-        of files: [ControlFile], settled: [ControlVersion] = [], expecting fingerprint: String? = nil,
+        of files: [ControlFile], named: [ControlVersion] = [], settled: [ControlVersion] = [],
+        expecting fingerprint: String? = nil,
         names: [Digest32: ControlVersion]
     ) throws(CloudError) -> Succession {
         let founder = try owner()
@@ -32,10 +34,11 @@ extension ZoneFolder {
                 file.lineage.map(\.hash) + (file.consent == nil ? [] : [file.version.hash])
             }
             let held = lineages.max { $0.count < $1.count } ?? []
-            let handovers = try handovers(in: settledFiles + files, held: Set(held), names: names)
+            let handovers = try handovers(in: settledFiles + files, named: Set(named), held: Set(held), names: names)
             result = Succession(founder: founder, of: handovers, settled: held) { $0.fingerprint == fingerprint }
             // Without a hand-over that was taken for valid, the zone would be its former owner's again.
-            if let lost = held.first(where: { !result.lineage.contains($0) }) {
+            let lost = held.indices.first { !result.isHandover(held[$0], after: $0) }.map { held[$0] }
+            if let lost {
                 throw CloudError(
                     code: .rolledBack, message: "The control by which the zone was handed over is gone.",
                     remedy: "If the mount was restored from a backup, the device of anybody who takes part heals it.",
@@ -65,15 +68,28 @@ extension ZoneFolder {
 
     /// The hand-overs that these files are, or name: signed by both sides. Whether they hold is not said.
     private func handovers(
-        in files: [ControlFile], held: Set<Digest32>, names: [Digest32: ControlVersion]
+        in files: [ControlFile], named: Set<ControlVersion>, held: Set<Digest32>, names: [Digest32: ControlVersion]
     ) throws(CloudError) -> [Handover] {
         var found: [Digest32: ControlFile] = [:]
         for file in files where file.consent != nil { found[file.version.hash] = file }
-        for version in files.flatMap(\.lineage) {
-            guard found[version.hash] == nil, found.count < Self.handoversMax,
-                names[version.hash] != nil || held.contains(version.hash), let file = try checkedControl(version)
-            else { continue }
-            found[version.hash] = file
+        var open = files
+        while let file = open.popLast() {
+            for version in file.lineage where found[version.hash] == nil && found.count < Self.handoversMax {
+                let isNamed = named.contains(file.version)
+                guard isNamed || names[version.hash] != nil || held.contains(version.hash) else { continue }
+                if let handover = try checkedControl(version) {
+                    found[version.hash] = handover
+                    open.append(handover)
+                } else if isNamed, try !isSeen(version) {
+                    throw .notYet("A hand-over of the zone is not seen yet.", path: path("control").description)
+                }
+            }
+        }
+        var takenUp: Set<Digest32> = []
+        for file in files + found.values {
+            for version in file.lineage where found[version.hash]?.consent?.account == file.account {
+                takenUp.insert(version.hash)
+            }
         }
         var result: [Handover] = []
         for file in found.values.sorted(by: { $0.version < $1.version }) {
@@ -81,14 +97,21 @@ extension ZoneFolder {
                 try isAdmitted(consent.device, of: consent.account)
             else { continue }
             // A device that was retired must not hand anything over afterwards.
-            let isRetired = accounts.cached(file.account)?.devices[file.device]?.isRetired == true
-            if isRetired, !held.contains(file.version.hash), try !isWitnessed(file) { continue }
+            let hash = file.version.hash
+            var isDoubtful =
+                accounts.cached(file.account)?.devices[file.device]?.isRetired == true && !held.contains(hash)
+            if isDoubtful { isDoubtful = try !isWitnessed(file) }
             result.append(
                 Handover(
-                    hash: file.version.hash, version: file.version.version, lineage: file.lineage.map(\.hash),
-                    signer: file.account, owner: consent.account))
+                    hash: hash, version: file.version.version, lineage: file.lineage.map(\.hash),
+                    signer: file.account, owner: consent.account, isDoubtful: isDoubtful,
+                    isTakenUp: takenUp.contains(hash)))
         }
         return result
+    }
+
+    private func isSeen(_ version: ControlVersion) throws(CloudError) -> Bool {
+        try access.readKnown(path("control", version.description), maxBytes: ControlFile.bytesMax) != nil
     }
 
     /// Whether a device in good standing of who signed a hand-over says by its head that it has taken it for valid.

@@ -37,6 +37,13 @@ extension Control {
     /// Who made the zone, and under whose name others show it.
     public var founderOrOwner: Founder { founder ?? Founder(account: owner, label: ownerLabel) }
 
+    /// Whether an account was the owner before somebody else was.
+    public func wasOwner(_ account: AccountID) -> Bool {
+        guard account != owner else { return false }
+        return account == founder?.account
+            || participants[account]?.intervals.values.contains { $0.contains(where: \.isOwners) } == true
+    }
+
     /// The offer that can be accepted: one to somebody who takes part.
     public var openOffer: TransferOffer? {
         guard let offer, !isStopped, kind == .share, offer.account != owner,
@@ -67,92 +74,5 @@ extension Control {
         participants[offer.account] = receiver
         (owner, ownerLabel) = (offer.account, receiver.label)
         self.offer = nil
-    }
-}
-
-/// A control file that hands a zone over: signed by the owner, with the consent of who owns it from then on.
-///
-/// Both signatures are checked before; what is decided here is which hand-overs hold.
-public struct Handover: Hashable, Sendable {
-    /// The file.
-    public var hash: Digest32
-    /// Its version.
-    public var version: UInt64
-    /// The hand-overs before it, oldest first, by their files.
-    public var lineage: [Digest32]
-    /// Who signed.
-    public var signer: AccountID
-    /// Who owns the zone from then on.
-    public var owner: AccountID
-
-    /// A hand-over from its parts.
-    public init(hash: Digest32, version: UInt64, lineage: [Digest32], signer: AccountID, owner: AccountID) {
-        self.hash = hash
-        self.version = version
-        self.lineage = lineage
-        self.signer = signer
-        self.owner = owner
-    }
-}
-
-/// Who owned a zone, one after the other.
-public struct Succession: Hashable, Sendable {
-    /// Who made the zone.
-    public let founder: AccountID
-    /// The hand-overs that hold, oldest first.
-    public let handovers: [Handover]
-
-    /// Nobody but who made the zone.
-    public init(founder: AccountID) { (self.founder, handovers) = (founder, []) }
-
-    /// The hand-overs that hold, of these: each by who owned the zone then.
-    ///
-    /// An owner who hands a zone over twice, to different people, is dishonest. Then the one counts that the reader has known
-    /// (`settled`), so that nobody who has seen a hand-over is turned by a later one; else the one that leads to a wanted
-    /// owner; else the one of the smallest version and hash.
-    public init(
-        founder: AccountID, of handovers: some Sequence<Handover>, settled: [Digest32] = [],
-        wanted: (AccountID) -> Bool = { _ in false }
-    ) {
-        let all = Array(Set(handovers))
-        var path: [Handover] = []
-        func leadsToWanted(_ handover: Handover) -> Bool {
-            wanted(handover.owner)
-                || all.contains {
-                    $0.lineage.count > handover.lineage.count && $0.lineage[handover.lineage.count] == handover.hash
-                        && wanted($0.owner)
-                }
-        }
-        // Bounded by the number of files: a lineage grows with each.
-        for _ in all.indices {
-            let lineage = path.map(\.hash)
-            let owner = path.last?.owner ?? founder
-            let next = all.filter { $0.lineage == lineage && $0.signer == owner && $0.owner != owner }
-            let known = next.first { settled.count > path.count && settled[path.count] == $0.hash }
-            let best = next.min {
-                let (left, right) = (leadsToWanted($0), leadsToWanted($1))
-                return left == right ? ($0.version, $0.hash) < ($1.version, $1.hash) : left
-            }
-            guard let chosen = known ?? best else { break }
-            path.append(chosen)
-        }
-        self.founder = founder
-        self.handovers = path
-    }
-
-    /// The files of the hand-overs.
-    public var lineage: [Digest32] { handovers.map(\.hash) }
-
-    /// Who owns the zone after so many hand-overs; nil for more than there were.
-    public func owner(after count: Int) -> AccountID? {
-        count == 0 ? founder : count <= handovers.count ? handovers[count - 1].owner : nil
-    }
-
-    /// Who owns the zone now.
-    public var owner: AccountID { handovers.last?.owner ?? founder }
-
-    /// Whether a file of this lineage is of the history that holds.
-    public func holds(_ lineage: [Digest32]) -> Bool {
-        lineage.count <= handovers.count && zip(lineage, handovers).allSatisfy { $0 == $1.hash }
     }
 }

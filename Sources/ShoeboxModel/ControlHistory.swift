@@ -220,7 +220,7 @@ private struct ControlResolver {
     /// How many hand-overs lie behind somebody who has seen the file.
     private func depth(_ node: ControlNode) -> Int {
         let count = node.lineage.count
-        return count < succession.handovers.count && succession.handovers[count].hash == node.hash ? count + 1 : count
+        return succession.isHandover(node.hash, after: count) ? count + 1 : count
     }
 
     /// Who owns the zone by a file.

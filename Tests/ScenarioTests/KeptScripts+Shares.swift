@@ -446,6 +446,15 @@ extension KeptScript {
                 .user(machine: 6, root: .shared, .overwrite(file: 0, .replacing, bytes: 121)),
                 .user(machine: 6, root: .shared, .makeFolder(in: 1, name: 1)),
             ])
+        keep(
+            "two devices of the owner hand a share over by one consent, one of which is retired meanwhile: it is one share still",
+            seed: 8034,
+            [
+                .command(machine: 0, root: .library, .offer(share: 13, account: 0, .readWrite)), .sync(machine: 1),
+                .command(machine: 1, root: .library, .answerOffer(share: 582, accepts: true)), .sync(machine: 4),
+                .command(machine: 0, root: .library, .retire(device: 936)),
+                .user(machine: 6, root: .shared, .fileToFolder(file: 4)), .sync(machine: 4),
+            ])
         return all
     }()
 }

@@ -84,4 +84,54 @@ struct HandoverTests {
         let owner = try current(known: [last.version]).control.owner
         #expect(owner == cast.bob.account)
     }
+
+    /// Another hand-over by Ann, by the same consent or another one, over what was before the first.
+    private func handOverAgain(to receiver: Identity, title: String = "Lake") throws -> VerifiedControl {
+        var ring = cast.annRing
+        let offer = TransferOffer(
+            account: receiver.account, permission: .readWrite, staysAdmin: false, number: cast.source.bytes(16))
+        let consent = try TransferConsent(offer, of: cast.folder.zone, by: cast.ann.account, identity: receiver)
+        var before = try cast.folder.currentControl(identity: cast.ann, keyring: &ring)
+        before.control = cast.first.control
+        (before.tips, before.lineage) = ([cast.first.version], [])
+        before.control.participants[receiver.account] = Participant(
+            account: receiver.account, label: "b", permission: .readWrite, status: .accepted)
+        var control = before.control
+        control.title = title
+        control.offer = offer
+        control.handOver(offer, at: [:])
+        return try cast.folder.publishControl(
+            control, replacing: before, keyring: &ring, consent: consent, identity: cast.ann, nowMilliseconds: 4,
+            randomBytes: cast.source.bytes
+        ).verified
+    }
+
+    @Test func `two devices of the owner hand over to the same person: it is one hand-over for everybody`() throws {
+        let second = try handOverAgain(to: cast.bob, title: "Moor")
+        for known in [[], [handover.version], [second.version], [last.version]] {
+            for identity in [cast.ann, cast.bob] {
+                var ring = ZoneKeyring()
+                let found = try cast.folder.currentControl(
+                    named: [last.version], known: known, identity: identity, keyring: &ring)
+                #expect(found.control.owner == cast.bob.account && found.control.title == "Sea", "\(known)")
+                #expect(found.control.isAdmin(cast.ann.account), "as the hand-over says that counts")
+                #expect(found.lineage == [handover.version] && found.tips == [last.version] && found.isTakenUp)
+                #expect(found.problems.isEmpty, "\(found.problems)")
+            }
+        }
+        // Where the mount does not show yet what the new owner's head leads to.
+        cast.mount[cast.folder.path("control", handover.version.description)] = nil
+        let code = code {
+            var ring = ZoneKeyring()
+            _ = try cast.folder.currentControl(
+                named: [last.version], known: [second.version], identity: cast.bob, keyring: &ring)
+        }
+        #expect(code == .notYet)
+    }
+
+    @Test func `of two hand-overs to two people, who has known one stays with it`() throws {
+        let second = try handOverAgain(to: cast.mallory)
+        #expect(try current(known: [last.version]).control.owner == cast.bob.account)
+        #expect(try current(known: [second.version]).control.owner == cast.mallory.account)
+    }
 }

@@ -363,7 +363,7 @@ private func member(_ account: AccountID, _ permission: Permission = .readWrite)
 
 extension Array {
     /// Every order of the elements.
-    fileprivate func permutations() -> [[Element]] {
+    func permutations() -> [[Element]] {
         guard count > 1 else { return [self] }
         return indices.flatMap { index in
             var rest = self
