@@ -92,7 +92,9 @@ extension Engine {
             }
             // The own chain is read only after the local state of the zone was forgotten.
             guard peer.replica != replica || head.last.sequence > peer.applied.sequence else { continue }
-            guard try isKnown(head, in: zone), !isHeld(head, in: zone), !isToJoin(head, after: peer, in: zone) else {
+            guard try isKnown(head, in: zone), !isHeld(head, in: zone) else { continue }
+            if isToJoin(head, after: peer, in: zone) {
+                try waitNoMore(for: peer, in: id)
                 continue
             }
             count += try readChain(peer, head: head, zone: zone, folder: folder)
@@ -205,6 +207,14 @@ extension Engine {
         guard let participant = zone.control.participants[head.account] else { return true }
         let last = participant.intervals[head.replica]?.last?.to?.sequence ?? 0
         return peer.applied.sequence >= last
+    }
+
+    /// Of a head that was read before its account left, or was taken out: nothing of it is missing.
+    private func waitNoMore(for peer: PeerRow, in zone: ZoneID) throws {
+        guard peer.head != peer.applied else { return }
+        var row = peer
+        row.head = row.applied
+        try store.write { db in try db.setPeer(row, in: zone) }
     }
 
     /// Notes that a chain can't be read on; under its own path, by which it is taken back, whatever could not be read.

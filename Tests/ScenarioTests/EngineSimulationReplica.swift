@@ -362,8 +362,9 @@ final class EngineReplica: SimulatedReplica {
             }
             result["\(root == .library ? "library" : "shared folder") of \(replica.label)"] = agreed
             for zone in replica.engine.zones.values where zone.row.kind == .share && zone.row.root == root {
-                // What has ended is no matter of all, and what is selected shows elsewhere at its owner's.
-                if isWatching, zone.row.state != .active || (zone.row.isMine && !showsAsFolder(zone)) { continue }
+                // What has ended is no matter of all; what is selected shows elsewhere at who made the share.
+                if isWatching, zone.row.state != .active { continue }
+                if isWatching, zone.row.isMine || root == .library, !showsAsFolder(zone) { continue }
                 guard let prefix = prefix(of: zone) else { continue }
                 let inside = tree.filter { $0.key.hasPrefix(prefix) && (!isWatching || isOf(zone, $0.key, root)) }
                 result["share \(zone.control.title)"] = Dictionary(

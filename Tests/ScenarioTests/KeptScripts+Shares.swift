@@ -447,6 +447,24 @@ extension KeptScript {
                 .user(machine: 6, root: .shared, .makeFolder(in: 1, name: 1)),
             ])
         keep(
+            "who left an open share while the mount was away there, and published elsewhere before that was known, is not waited for",
+            seed: 8028,
+            [
+                .command(machine: 0, root: .library, .invite(share: 1, account: 1, .contribute)),
+                .command(machine: 0, root: .library, .open(share: 5, .contribute)),
+                .fault(machine: 2, .unmountContainer),
+                .command(machine: 2, root: .library, .leave(share: 2, keepsCopy: false)), .sync(machine: 6),
+                .user(machine: 6, root: .shared, .makeFolder(in: 1, name: 1)),
+            ])
+        keep(
+            "a photo that was added to a share from elsewhere in the library stays there when the share is handed over",
+            seed: 8048,
+            [
+                .command(machine: 2, root: .library, .add(share: 1, file: 0)),
+                .command(machine: 0, root: .library, .offer(share: 31, account: 1, .contribute)), .sync(machine: 3),
+                .command(machine: 3, root: .library, .answerOffer(share: 160, accepts: true)),
+            ])
+        keep(
             "two devices of the owner hand a share over by one consent, one of which is retired meanwhile: it is one share still",
             seed: 8034,
             [
