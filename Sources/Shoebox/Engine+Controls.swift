@@ -8,21 +8,23 @@ import ShoeboxWorld
 // Reading controls: what is new in who may do what, and what follows from it for this account.
 
 extension Engine {
-    /// The controls that the owner's heads name, and those that admins' heads do.
+    /// How long a control is looked for that an admin's head names.
+    private var hintsAwaitedMilliseconds: UInt64 { 600_000 }
+
+    /// The controls that heads of the owner name, and those that admins' heads do. What a retired device names is no more
+    /// than a hint, whoever its owner is: it may say that there is what there never was.
     func namedControls(_ id: ZoneID) throws -> (owners: [ControlVersion], admins: [ControlVersion]) {
         guard let control = zones[id]?.control else { return ([], []) }
         let heads = (knownHeads[id] ?? [:]).values
+        let owners = heads.filter { $0.account == control.owner }
+        let isRetired = { (head: HeadRecord) in
+            self.directory.cached(head.account)?.devices[head.device]?.isRetired == true
+        }
         return (
-            heads.filter { $0.account == control.owner }.compactMap(\.control),
-            heads.filter { control.isAdmin($0.account) }.compactMap(\.control)
+            owners.filter { !isRetired($0) }.compactMap(\.control),
+            owners.filter(isRetired).compactMap(\.control)
+                + heads.filter { control.isAdmin($0.account) }.compactMap(\.control)
         )
-    }
-
-    /// The controls that heads of former owners name: what they signed after the hand-over gives them away, or is an honest
-    /// second hand-over.
-    private func formerOwnersControls(_ zone: ZoneInfo) -> Set<ControlVersion> {
-        let heads = (knownHeads[zone.id] ?? [:]).values
-        return Set(heads.filter { zone.control.wasOwner($0.account) }.compactMap(\.control))
     }
 
     /// Says in the local database that a control is about to be published, so that it is looked for if this process dies
@@ -43,10 +45,7 @@ extension Engine {
         }
         var named = try namedControls(id)
         if let own = ownNamedControls[id] { named.admins.append(own) }
-        let judged = judgedControls[id] ?? []
-        // Perhaps far back, so each is looked at once only.
-        named.admins += formerOwnersControls(zone).subtracting(judged)
-        let unseen = Set(named.owners + named.admins).subtracting(judged).subtracting([known])
+        let unseen = Set(named.owners + named.admins).subtracting(judgedControls[id] ?? []).subtracting([known])
         let isPending = try store.read { db in try db.metaText(pendingControlKey(id)) } != nil
         guard !unseen.isEmpty || isPending else { return }
         var keyring = zone.keyring
@@ -54,18 +53,21 @@ extension Engine {
             let current = try folder.currentControl(
                 named: named.owners.filter { unseen.contains($0) || $0 == known }, hinted: named.admins, known: [known],
                 identity: try reader(of: id), keyring: &keyring)
-            judgedControls[id, default: []].formUnion(unseen)
+            judgedControls[id, default: []].formUnion(unseen.subtracting(awaited(of: unseen, current.problems)))
             if let newest = current.newest, newest != known || current.control != zone.control {
                 try keep(current.control, version: newest, keyring: keyring, in: id)
             }
             let isAwaited = ownNamedControls[id].map { own in
                 current.problems.contains { $0.code == .notYet && $0.path.hasSuffix("/\(own)") }
             }
+            noteMending(id, current)
+            // Also if this process ends before it has taken the zone up.
+            let isToRemember = untakenUp.contains(id)
             if isAwaited != true {
                 ownNamedControls[id] = nil
-                if isPending { try setControlPending(id, false) }
+                if isPending != isToRemember { try setControlPending(id, isToRemember) }
             }
-            noteMending(id, current)
+            try noteReadable(id)
             try clearProblem("controlRefused", zone: id)
             try reportRefused(current.problems, in: id)
         } catch let error as CloudError {
@@ -73,6 +75,20 @@ extension Engine {
             return
         }
         try clearProblem("controlDamaged", zone: id)
+    }
+
+    /// Of these versions those that are not seen yet: a mount may show a new file late. They are looked for again, not for ever.
+    private func awaited(of versions: Set<ControlVersion>, _ problems: [CloudError]) -> Set<ControlVersion> {
+        let names = Set(problems.filter { $0.code == .notYet }.compactMap { $0.path.split(separator: "/").last })
+        let now = world.uptimeMilliseconds()
+        let result = versions.filter { version in
+            guard names.contains(Substring(version.description)) else { return false }
+            let since = hintsAwaited[version] ?? now
+            hintsAwaited[version] = since
+            return now < since + hintsAwaitedMilliseconds
+        }
+        for version in versions.subtracting(result) { hintsAwaited[version] = nil }
+        return result
     }
 
     /// Reads controls of a zone that this state does not know, before anything is published there: if this replica died between
@@ -114,6 +130,9 @@ extension Engine {
         if error.code == .notInvited {
             // A zone that was handed over while nobody looked is an own one no more.
             guard try !zone.row.isMine || folder.presentOwner() != account else { throw error }
+            guard try !awaitsKeys(of: zone) else {
+                return log("'\(zone.control.title)' can't be read now: perhaps this account has a new key")
+            }
             let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
             let signature = try folder.newestSignature(
                 of: named, after: known, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)))
@@ -153,10 +172,13 @@ extension Engine {
         guard let zone = zones[id] else { return }
         for head in heads.values.sorted(by: { $0.replica < $1.replica })
         where head.account != zone.control.owner && zone.control.knows(head.account) {
-            guard let named = head.control, named.version >= zone.row.controlVersion,
-                named.hash != zone.row.controlHash, judgedHeads[head.replica] != head.serial,
-                judgedControls[id]?.contains(named) != true
+            guard let named = head.control, named.hash != zone.row.controlHash,
+                judgedHeads[head.replica] != head.serial, judgedControls[id]?.contains(named) != true
             else { continue }
+            if named.version < zone.row.controlVersion {
+                try judgeHandover(named, by: head, zone, folder: folder)
+                continue
+            }
             judgedHeads[head.replica] = head.serial
             var keyring = zone.keyring
             let reading = try reader(of: id)
@@ -175,6 +197,22 @@ extension Engine {
                 )
             }
         }
+    }
+
+    /// Names a former owner who has handed the zone to somebody else as well.
+    private func judgeHandover(
+        _ named: ControlVersion, by head: HeadRecord, _ zone: ZoneInfo, folder: ZoneFolder
+    ) throws {
+        guard zone.control.wasOwner(head.account) else { return }
+        judgedHeads[head.replica] = head.serial
+        guard let receiver = try folder.receiver(by: named), receiver != zone.control.owner,
+            !zone.control.wasOwner(receiver)
+        else { return }
+        let owner = zone.control.ownerLabel
+        try report(
+            "controlRefused", path: "zones/\(zone.id)/control/\(named)", zone: zone.id,
+            "\(label(of: head.account)) has handed '\(zone.control.title)' to somebody else as well; it belongs to \(owner), and that counts for nothing.",
+            "Nothing was changed by it. Ask \(label(of: head.account)), or who has write access to the cloud folder.")
     }
 
     // MARK: The end of a share for this account
@@ -252,30 +290,42 @@ extension Engine {
 
     /// Whether controls were written apart, or somebody who may not read has the newest key, or this account owns the zone
     /// and has not signed since that it took it over.
-    func needsMending(_ current: CurrentControl, in zone: ZoneInfo) -> Bool {
-        current.tips.count > 1 || !current.isEpochClean || zone.row.isMine && !current.isTakenUp
+    func needsMending(_ current: CurrentControl) -> Bool {
+        current.tips.count > 1 || !current.isEpochClean || isToTakeUp(current)
+    }
+
+    private func isToTakeUp(_ current: CurrentControl) -> Bool {
+        current.control.owner == account && !current.isTakenUp
     }
 
     /// Notes that a control is to be written although nothing changes by it.
     private func noteMending(_ id: ZoneID, _ current: CurrentControl) {
-        guard let zone = zones[id], mayWriteControl(zone), needsMending(current, in: zone) else {
+        untakenUp.remove(id)
+        guard let zone = zones[id], mayWriteControl(zone), needsMending(current) else {
             unmended[id] = nil
             return
         }
+        if isToTakeUp(current) { untakenUp.insert(id) }
         unmended[id] = unmended[id] ?? world.uptimeMilliseconds()
     }
 
     /// Writes the one control that several mean, and a key that nobody else has. The replica with the smallest id does it at
-    /// once, so that two don't go on doing it against each other; the others, if it is not done after a minute.
+    /// once, so that two don't go on doing it against each other; the others, if it is not done after a minute. Only the
+    /// owner's take a zone up.
     private func mendControl(_ id: ZoneID) throws {
         guard let since = unmended[id], let zone = zones[id], mayWriteControl(zone) else { return }
-        let heads = (knownHeads[id] ?? [:]).values
-        let first = heads.filter { $0.account == zone.control.owner || zone.control.isAdmin($0.account) }.map(\.replica)
-            .min()
+        let heads = (knownHeads[id] ?? [:]).values.filter { head in
+            head.account == zone.control.owner || !untakenUp.contains(id) && zone.control.isAdmin(head.account)
+        }
+        let first = heads.map(\.replica).min()
         guard first.map({ replica <= $0 }) ?? true || world.uptimeMilliseconds() >= since + 60_000 else { return }
         try changeControl(of: zone) { _ in }
         unmended[id] = nil
-        log("wrote one control for '\(zone.control.title)' in place of several")
+        let isTakingUp = untakenUp.remove(id) != nil
+        log(
+            isTakingUp
+                ? "took '\(zone.control.title)' over"
+                : "wrote one control for '\(zone.control.title)' in place of several")
     }
 
     /// Whether this replica answers what was asked first at a time: a device of the owner at once, one of an admin if nobody

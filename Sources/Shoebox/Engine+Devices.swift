@@ -4,6 +4,12 @@ import ShoeboxStore
 import ShoeboxWorld
 
 extension Engine {
+    /// How long a new key of the account is waited for that nothing tells of: the mount may show what is new in a zone before
+    /// what is new in the account.
+    private var keysAwaitedMilliseconds: UInt64 { 60_000 }
+    /// How long one is that another device's head tells of.
+    private var toldKeysAwaitedMilliseconds: UInt64 { 3_600_000 }
+
     /// Takes up what the account's other devices have said of its devices and keys, and publishes what is missing of it
     /// in the container. False if this device was retired: it exchanges nothing any more.
     ///
@@ -64,6 +70,37 @@ extension Engine {
         hasAccountNews = false
         accountDue = world.uptimeMilliseconds() + 600_000
         try clearProblem("accountUnreachable")
+    }
+
+    /// Since when a zone's newest control is closed to this account, milliseconds since 1970.
+    private func closedKey(_ zone: ZoneID) -> String { "closedSince.\(zone)" }
+
+    /// Notes that a zone's newest control is open to this account.
+    func noteReadable(_ zone: ZoneID) throws {
+        guard try store.read({ db in try db.metaText(closedKey(zone)) }) != nil else { return }
+        try store.write { db in try db.setMetaText(closedKey(zone), nil) }
+    }
+
+    /// Whether a control that is closed to this account may be so only because it is for a key that this device has not
+    /// taken up: another one has retired a device, or this one was retired. Otherwise a share would be over here, and
+    /// then for all devices of the account, that nobody has put it out of.
+    func awaitsKeys(of zone: ZoneInfo) throws -> Bool {
+        let known = identity.statements
+        do { try lookAtAccount() } catch let error as CloudError where error.concernsOneZone { return true }
+        guard identity.statements == known, let entry = try accountEntry() else { return true }
+        guard entry.devices[identity.device]?.isRetired != true else { return true }
+        guard entry.devices.count > 1 else { return false }
+        let heads = (knownHeads[zone.id] ?? [:]).values.filter { $0.account == account }
+        let isTold = heads.contains { head in
+            head.content.statement.map { !entry.statements.contains($0.hash) } ?? false
+        }
+        let now = world.nowMilliseconds()
+        let since = try store.read { db in try db.metaText(closedKey(zone.id)) }.flatMap { UInt64($0) }
+        guard let since, since <= now else {
+            try store.write { db in try db.setMetaText(closedKey(zone.id), "\(now)") }
+            return true
+        }
+        return now - since < (isTold ? toldKeysAwaitedMilliseconds : keysAwaitedMilliseconds)
     }
 
     /// The account as this device knows it.

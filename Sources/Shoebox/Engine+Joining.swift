@@ -214,16 +214,7 @@ extension Engine {
             try db.settleLetters(Letter.Kind.announced.rawValue, zone: id, .accepted)
             // What was put into the folder that became this share follows it only now.
             // In one step: an active share whose placement is gone is one that another device has left.
-            if root == .shared {
-                let placements = try placements(db)
-                if placements.zones[id] == nil {
-                    var writer = try HistoryWriter(db, engine: self, author: "cli")
-                    try writePlacement(
-                        zone: id, record: nil, parent: nil, name: FileName(safe: current.control.title),
-                        placements: placements, writer: &writer)
-                    try writer.finish()
-                }
-            }
+            if root == .shared { try placeIfMissing(id, current.control, db) }
             if root == .library, let placement = try placements(db).zones[id],
                 let folder = try db.state(of: placement.id)?[.photo]?.reference
             {
@@ -238,6 +229,17 @@ extension Engine {
         try clearProblem("ended", zone: id)
         try clearProblem("leaveOffered", zone: id)
         return zone
+    }
+
+    /// Tells the account's other devices that it takes part in a share, if nothing tells it.
+    func placeIfMissing(_ id: ZoneID, _ control: Control, _ db: Database) throws {
+        let placements = try placements(db)
+        guard placements.zones[id] == nil else { return }
+        var writer = try HistoryWriter(db, engine: self, author: "cli")
+        try writePlacement(
+            zone: id, record: nil, parent: nil, name: FileName(safe: control.title), placements: placements,
+            writer: &writer)
+        try writer.finish()
     }
 
     /// Publishes that the account joins by a public link, unless it is on the list already.

@@ -15,7 +15,22 @@ extension Engine {
                 continue
             } catch is RequestError { continue }
         }
+        try placeOwnAgain(shown)
         try leaveFromPlacements(shown)
+    }
+
+    /// Places a share of others again that is this account's own since: another device left it and did not know that yet.
+    private func placeOwnAgain(_ shown: Placements) throws {
+        guard let privateZone else { return }
+        for zone in zones.values.sorted(by: ZoneInfo.comesBefore)
+        where zone.row.root == .shared && zone.row.isMine && zone.row.kind == .share && zone.row.state == .active
+            && shown.zones[zone.id] == nil
+        {
+            let wasPlaced = try store.read { db in try !db.formerPlacements(of: zone.id, in: privateZone).isEmpty }
+            guard wasPlaced else { continue }
+            try store.write { db in try placeIfMissing(zone.id, zone.control, db) }
+            log("'\(zone.control.title)' is taken part in again: it was handed to you, and left on another device")
+        }
     }
 
     /// Whether a share with a placement is not taken part in here. One that was left here, or had ended, is asked for once

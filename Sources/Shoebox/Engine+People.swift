@@ -68,7 +68,7 @@ extension Engine {
         }
         try change(&control)
         // Also where nothing changes: several controls become one, a key that others have gives way to a new one.
-        guard control != current.control || needsMending(current, in: zone) else {
+        guard control != current.control || needsMending(current) else {
             if let newest = current.newest, newest != known || control != zone.control {
                 try keep(control, version: newest, keyring: keyring, in: zone.id)
             }

@@ -116,6 +116,10 @@ public final class Engine {
     var invitationsTried: [String: (stamp: FileStamp, at: UInt64)] = [:]
     /// Since when (uptime) zones have controls that were written apart, or no key that is fit for use.
     var unmended: [ZoneID: UInt64] = [:]
+    /// Zones that this account has to take up.
+    var untakenUp: Set<ZoneID> = []
+    /// Controls that admins' heads name and that are not seen yet: since when, by the uptime.
+    var hintsAwaited: [ControlVersion: UInt64] = [:]
     /// The serial of each replica's head whose control was looked at.
     var judgedHeads: [ReplicaID: UInt64] = [:]
     /// When the own head of each zone was last written, or read and found as it was written (uptime): nobody else writes

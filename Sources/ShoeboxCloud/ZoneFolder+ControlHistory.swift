@@ -26,7 +26,15 @@ private struct ControlRegion {
 
     /// Whether a file is signed by who owned the zone then.
     func isOwners(_ file: ControlFile) -> Bool {
-        succession.holds(file.lineage.map(\.hash)) && file.account == succession.owner(after: file.lineage.count)
+        isTrue(file.lineage) && succession.holds(file.lineage.map(\.hash))
+            && file.account == succession.owner(after: file.lineage.count)
+    }
+
+    /// Whether a file says of no hand-over that it were another version: nobody would find that one by it.
+    func isTrue(_ lineage: [ControlVersion]) -> Bool {
+        lineage.indices.allSatisfy { index in
+            succession.version(of: lineage[index].hash, after: index).map { $0 == lineage[index].version } ?? true
+        }
     }
 
     /// Whether a file that nothing was built on was signed by who owns the zone no more.
@@ -48,7 +56,7 @@ private struct ControlRegion {
 
     /// The opened files as nodes, of which `resolveControls` makes one control.
     var nodes: [ControlNode] {
-        opened.values.map { control in
+        opened.values.filter { isTrue($0.lineage) }.map { control in
             ControlNode(
                 hash: control.version.hash, version: control.version.version, parents: Set(control.parents),
                 signer: control.signer, control: control.control, lineage: control.lineage.map(\.hash))
@@ -122,6 +130,9 @@ extension ZoneFolder {
         }
         guard let outcome = resolveControls(region.nodes, succession: succession) else {
             throw .notYet("No control of the zone is seen yet.", path: path("control").description)
+        }
+        for file in region.files.values.sorted(by: { $0.version < $1.version }) where !region.isTrue(file.lineage) {
+            problems.append(notPermitted(file))
         }
         for (hash, refusal) in outcome.refused where refusal != .waiting {
             guard let file = region.files[hash], !region.isTwin(file) else { continue }

@@ -34,7 +34,8 @@ extension ZoneFolder {
                 file.lineage.map(\.hash) + (file.consent == nil ? [] : [file.version.hash])
             }
             let held = lineages.max { $0.count < $1.count } ?? []
-            let handovers = try handovers(in: settledFiles + files, named: Set(named), held: Set(held), names: names)
+            let handovers = try handovers(
+                in: files, named: Set(named), settled: settledFiles, held: Set(held), names: names)
             result = Succession(founder: founder, of: handovers, settled: held) { $0.fingerprint == fingerprint }
             // Without a hand-over that was taken for valid, the zone would be its former owner's again.
             let lost = held.indices.first { !result.isHandover(held[$0], after: $0) }.map { held[$0] }
@@ -68,29 +69,31 @@ extension ZoneFolder {
 
     /// The hand-overs that these files are, or name: signed by both sides. Whether they hold is not said.
     private func handovers(
-        in files: [ControlFile], named: Set<ControlVersion>, held: Set<Digest32>, names: [Digest32: ControlVersion]
+        in files: [ControlFile], named: Set<ControlVersion>, settled: [ControlFile], held: Set<Digest32>,
+        names: [Digest32: ControlVersion]
     ) throws(CloudError) -> [Handover] {
         var found: [Digest32: ControlFile] = [:]
-        for file in files where file.consent != nil { found[file.version.hash] = file }
-        var open = files
+        for file in settled + files where file.consent != nil { found[file.version.hash] = file }
+        // First what is known to count: strangers may have put files there that name very many.
+        let isNamed = { (file: ControlFile) in named.contains(file.version) }
+        var open = (files.filter { !isNamed($0) } + files.filter(isNamed) + settled)
+        var looked: Set<Digest32> = []
         while let file = open.popLast() {
-            for version in file.lineage where found[version.hash] == nil && found.count < Self.handoversMax {
-                let isNamed = named.contains(file.version)
-                guard isNamed || names[version.hash] != nil || held.contains(version.hash) else { continue }
-                if let handover = try checkedControl(version) {
+            for version in file.lineage where found[version.hash] == nil && !looked.contains(version.hash) {
+                let isKnown = isNamed(file) || held.contains(version.hash)
+                guard isKnown || names[version.hash] != nil && looked.count < Self.handoversMax else { continue }
+                looked.insert(version.hash)
+                let present = names[version.hash] ?? version
+                if let handover = try checkedControl(present) {
+                    guard handover.consent != nil else { continue }
                     found[version.hash] = handover
                     open.append(handover)
-                } else if isNamed, try !isSeen(version) {
+                } else if isNamed(file), try !isSeen(present) {
                     throw .notYet("A hand-over of the zone is not seen yet.", path: path("control").description)
                 }
             }
         }
-        var takenUp: Set<Digest32> = []
-        for file in files + found.values {
-            for version in file.lineage where found[version.hash]?.consent?.account == file.account {
-                takenUp.insert(version.hash)
-            }
-        }
+        let takenUp = takenUp(found, by: settled + files + found.values)
         var result: [Handover] = []
         for file in found.values.sorted(by: { $0.version < $1.version }) {
             guard let consent = file.consent, consent.isSigned(zone: zone, owner: file.account),
@@ -108,6 +111,22 @@ extension ZoneFolder {
                     isTakenUp: takenUp.contains(hash)))
         }
         return result
+    }
+
+    /// Those of these hand-overs that a device of their new owner, in good standing, has named by what it signed.
+    private func takenUp(_ handovers: [Digest32: ControlFile], by files: [ControlFile]) -> Set<Digest32> {
+        var result: Set<Digest32> = []
+        for file in files where accounts.cached(file.account)?.devices[file.device]?.isRetired != true {
+            for version in file.lineage where handovers[version.hash]?.consent?.account == file.account {
+                result.insert(version.hash)
+            }
+        }
+        return result
+    }
+
+    /// To whom a control hands the zone over, if it does; its signature is right, whether it holds is not said.
+    public func receiver(by version: ControlVersion) throws(CloudError) -> AccountID? {
+        try checkedControl(version)?.consent?.account
     }
 
     private func isSeen(_ version: ControlVersion) throws(CloudError) -> Bool {

@@ -119,6 +119,18 @@ public func isPermitted(_ new: Control, after old: Control, to admin: AccountID)
     }
 }
 
+extension Control {
+    /// This control with what an admin may change, changed as from one control to another.
+    fileprivate func changed(as new: Control, from old: Control) -> Control {
+        var result = self
+        if new.title != old.title { result.title = new.title }
+        for (account, participant) in new.participants where old.participants[account] != participant {
+            result.participants[account] = participant
+        }
+        return result
+    }
+}
+
 /// The work of `resolveControls`.
 private struct ControlResolver {
     /// What one file can write without touching the rest.
@@ -139,6 +151,8 @@ private struct ControlResolver {
     /// Files whose author was allowed to write them, by their own ancestors.
     private var authorised: Set<Digest32> = []
     private var refused: [Digest32: ControlRefusal] = [:]
+    /// Hand-overs that another one counts for, to the same account.
+    private var twins: Set<Digest32> = []
     private var admins: [Set<Digest32>: Set<AccountID>] = [:]
 
     init(_ nodes: some Sequence<ControlNode>, _ succession: Succession) {
@@ -189,29 +203,47 @@ private struct ControlResolver {
             guard end == nil || end?.hash == node.hash || ancestors[end?.hash ?? node.hash]?.contains(node.hash) == true
             else {
                 refused[node.hash] = .withdrawn
+                if succession.isHandover(node.hash, after: node.lineage.count) {
+                    noteWrites(of: node, before: before, valid)
+                    twins.insert(node.hash)
+                }
                 return
             }
             if let before, (before.kind, before.isSealed) != (node.control.kind, node.control.isSealed) {
                 refused[node.hash] = .malformed
                 return
             }
-            let former = adminsByOwner(in: valid)
-            let present = Set(node.control.participants.values.filter(\.isAdmin).map(\.account))
-            roleWrites[node.hash] = former.symmetricDifference(present)
+            noteWrites(of: node, before: before, valid)
         } else {
             guard let before, known.count == node.parents.count, known.allSatisfy({ refused[$0] != .waiting }) else {
                 refused[node.hash] = .waiting
                 return
             }
             guard adminsByOwner(in: valid).contains(node.signer),
-                isPermitted(node.control, after: before, to: node.signer)
+                let seen = seen(by: node, valid), seen.retired == before.retired,
+                isPermitted(node.control, after: seen, to: node.signer),
+                seen == before
+                    || isPermitted(before.changed(as: node.control, from: seen), after: before, to: node.signer)
             else {
                 refused[node.hash] = .notPermitted
                 return
             }
+            writes[node.hash] = changed(from: seen, to: node.control)
         }
-        writes[node.hash] = changed(from: before, to: node.control)
         authorised.insert(node.hash)
+    }
+
+    /// Notes what a file of the owner writes.
+    private mutating func noteWrites(of node: ControlNode, before: Control?, _ valid: Set<Digest32>) {
+        let present = Set(node.control.participants.values.filter(\.isAdmin).map(\.account))
+        roleWrites[node.hash] = adminsByOwner(in: valid).symmetricDifference(present)
+        writes[node.hash] = changed(from: before, to: node.control)
+    }
+
+    /// What the author of a file has seen: also what a hand-over says that is passed over for another one to the same
+    /// account. It says nothing of what the author may do.
+    private mutating func seen(by node: ControlNode, _ valid: Set<Digest32>) -> Control? {
+        state(of: valid.union((ancestors[node.hash] ?? []).intersection(twins)))
     }
 
     /// Whether the file is signed by who owned the zone then.
@@ -292,10 +324,12 @@ private struct ControlResolver {
                 .control
         else { return nil }
         (result.participants, result.links, result.retired) = ([:], [:], [:])
-        // Of the files that know of the last hand-over, the first says who owns the zone and who made it.
+        // Of the files that know of the last hand-over, the first says who owns the zone and who made it; one of an owner.
         let newest = counted.compactMap { byHash[$0] }.min {
             let (left, right) = (depth($0), depth($1))
-            return left == right ? ($0.version, $0.hash) < ($1.version, $1.hash) : left > right
+            guard left == right else { return left > right }
+            let (isLeft, isRight) = (isOwners($0), isOwners($1))
+            return isLeft == isRight ? ($0.version, $0.hash) < ($1.version, $1.hash) : isLeft
         }
         if let control = newest?.control {
             (result.owner, result.ownerLabel, result.founder) = (control.owner, control.ownerLabel, control.founder)

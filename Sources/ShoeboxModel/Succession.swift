@@ -15,7 +15,7 @@ public struct Handover: Hashable, Sendable {
     /// Whether it holds only beside one that is not doubtful: its device was retired, and nobody is known who had taken it
     /// for valid before that.
     public var isDoubtful: Bool
-    /// Whether its new owner has signed something that names it.
+    /// Whether a device of its new owner in good standing has signed something that names it.
     public var isTakenUp: Bool
 
     /// A hand-over from its parts.
@@ -39,9 +39,9 @@ public struct Succession: Hashable, Sendable {
     public let founder: AccountID
     /// The hand-overs that hold, oldest first.
     public let handovers: [Handover]
-    /// For each of them all files that hand the zone over in the same step to the same owner, it among them: two devices of
-    /// the former owner may both have done it.
-    private let twins: [Set<Digest32>]
+    /// For each of them all files that hand the zone over in the same step to the same owner, it among them, with their
+    /// versions: two devices of the former owner may both have done it.
+    private let twins: [[Digest32: UInt64]]
 
     /// Nobody but who made the zone.
     public init(founder: AccountID) { (self.founder, handovers, twins) = (founder, [], []) }
@@ -52,52 +52,57 @@ public struct Succession: Hashable, Sendable {
     /// (`settled`), so that nobody who has seen a hand-over is turned by a later one; else the one that leads to a wanted
     /// owner; else the one of the smallest version and hash.
     ///
-    /// Several to the same owner are one. Which of their files everybody goes by, is said by the new owner, who has
-    /// signed something after it; until then it is the one that the reader has known.
+    /// Several to the same owner are one. Which of their files everybody goes by, is said by the new owner: by the next
+    /// hand-over, or as long as there is none by anything that it has signed since. Until then it is the one that the
+    /// reader has known. What somebody signs who owns the zone no more says nothing of it.
     public init(
         founder: AccountID, of handovers: some Sequence<Handover>, settled: [Digest32] = [],
         wanted: (AccountID) -> Bool = { _ in false }
     ) {
         let all = Array(Set(handovers))
-        var path: [Handover] = []
-        var twins: [Set<Digest32>] = []
-        func isBehind(_ lineage: [Digest32], _ steps: [Set<Digest32>]) -> Bool {
-            lineage.count >= steps.count && zip(lineage, steps).allSatisfy { $1.contains($0) }
+        var steps: [[Handover]] = []
+        var twins: [[Digest32: UInt64]] = []
+        func isBehind(_ lineage: [Digest32], _ steps: [[Digest32: UInt64]]) -> Bool {
+            lineage.count >= steps.count && zip(lineage, steps).allSatisfy { $1[$0] != nil }
         }
         // Bounded by the number of files: a lineage grows with each.
         for _ in all.indices {
-            let owner = path.last?.owner ?? founder
+            let owner = steps.last?.first?.owner ?? founder
             let next = all.filter {
-                $0.lineage.count == path.count && isBehind($0.lineage, twins) && $0.signer == owner
+                $0.lineage.count == steps.count && isBehind($0.lineage, twins) && $0.signer == owner
                     && $0.owner != owner
             }
-            let known = settled.count > path.count ? settled[path.count] : nil
+            let known = settled.count > steps.count ? settled[steps.count] : nil
             let certain = next.filter { !$0.isDoubtful || $0.hash == known }
-            let receivers = Set(certain.map(\.owner))
-            let leading = receivers.filter { receiver in
-                let step = Set(next.filter { $0.owner == receiver }.map(\.hash))
+            let leading = Set(certain.map(\.owner)).filter { receiver in
+                let step = twins + [Self.versions(next.filter { $0.owner == receiver })]
                 return wanted(receiver)
-                    || all.contains {
-                        $0.lineage.count > twins.count && isBehind($0.lineage, twins + [step]) && wanted($0.owner)
-                    }
+                    || all.contains { $0.lineage.count > twins.count && isBehind($0.lineage, step) && wanted($0.owner) }
             }
             let best = certain.min {
                 let (left, right) = (leading.contains($0.owner), leading.contains($1.owner))
                 return left == right ? $0.isBefore($1) : left
             }
-            let settledOne = next.first { $0.hash == known }
-            guard let receiver = (settledOne ?? best)?.owner else { break }
-            let step = next.filter { $0.owner == receiver }
-            guard
-                let chosen = step.filter(\.isTakenUp).min(by: { $0.isBefore($1) }) ?? settledOne
-                    ?? step.filter({ !$0.isDoubtful }).min(by: { $0.isBefore($1) })
-            else { break }
-            path.append(chosen)
-            twins.append(Set(step.map(\.hash)))
+            guard let receiver = (next.first { $0.hash == known } ?? best)?.owner else { break }
+            steps.append(next.filter { $0.owner == receiver })
+            twins.append(Self.versions(next.filter { $0.owner == receiver }))
+        }
+        var chosen: [Handover] = []
+        for (index, step) in steps.enumerated().reversed() {
+            let isSettled = { (handover: Handover) in settled.count > index && settled[index] == handover.hash }
+            let named = chosen.last.map { next in step.first { $0.hash == next.lineage[index] } }
+            let best =
+                named ?? step.filter(\.isTakenUp).min { $0.isBefore($1) } ?? step.first(where: isSettled)
+                ?? step.filter { !$0.isDoubtful }.min { $0.isBefore($1) }
+            if let best { chosen.append(best) }
         }
         self.founder = founder
-        self.handovers = path
+        self.handovers = chosen.reversed()
         self.twins = twins
+    }
+
+    private static func versions(_ handovers: [Handover]) -> [Digest32: UInt64] {
+        Dictionary(handovers.map { ($0.hash, $0.version) }) { first, _ in first }
     }
 
     /// The files of the hand-overs.
@@ -116,12 +121,15 @@ public struct Succession: Hashable, Sendable {
 
     /// Whether a file of this lineage is of the history that holds.
     public func holds(_ lineage: [Digest32]) -> Bool {
-        lineage.count <= twins.count && zip(lineage, twins).allSatisfy { $1.contains($0) }
+        lineage.count <= twins.count && zip(lineage, twins).allSatisfy { $1[$0] != nil }
     }
 
     /// Whether a file is the hand-over after so many others, or says the same as that one.
-    public func isHandover(_ hash: Digest32, after count: Int) -> Bool {
-        count < twins.count && twins[count].contains(hash)
+    public func isHandover(_ hash: Digest32, after count: Int) -> Bool { version(of: hash, after: count) != nil }
+
+    /// The version of such a file; nil for another one.
+    public func version(of hash: Digest32, after count: Int) -> UInt64? {
+        count < twins.count ? twins[count][hash] : nil
     }
 }
 

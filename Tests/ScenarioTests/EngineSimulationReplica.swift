@@ -354,11 +354,9 @@ final class EngineReplica: SimulatedReplica {
         for root in RootKind.allCases {
             let tree = tree(root, includesRatings: false)
             var agreed = self.tree(root, includesRatings: true)
-            if root == .shared {
-                // What somebody drops where it counts for nobody else stays on that machine.
-                agreed = agreed.filter {
-                    !$0.value.suffix(Self.unknown.utf8.count).elementsEqual(Self.unknown.utf8) || mayWrite(at: $0.key)
-                }
+            // What somebody drops where it counts for nobody else stays on that machine.
+            agreed = agreed.filter {
+                !$0.value.suffix(Self.unknown.utf8.count).elementsEqual(Self.unknown.utf8) || mayWrite(at: $0.key, root)
             }
             result["\(root == .library ? "library" : "shared folder") of \(replica.label)"] = agreed
             for zone in replica.engine.zones.values where zone.row.kind == .share && zone.row.root == root {
@@ -411,11 +409,12 @@ final class EngineReplica: SimulatedReplica {
         return ([row.id] + row.twins).contains { $0.zone == zone.id }
     }
 
-    private func mayWrite(at path: String) -> Bool {
+    private func mayWrite(at path: String, _ root: RootKind) -> Bool {
         let zone = replica.engine.zones.values.first { zone in
-            zone.row.root == .shared && zone.row.state == .active && (prefix(of: zone).map(path.hasPrefix) ?? false)
+            zone.row.kind == .share && zone.row.root == root && zone.row.state == .active
+                && (prefix(of: zone).map(path.hasPrefix) ?? false)
         }
-        return zone?.mayAdd(replica.identity.account) ?? false
+        return zone?.mayAdd(replica.identity.account) ?? (root == .library)
     }
 
     /// The user's files of a root, each photo with what is known of it.

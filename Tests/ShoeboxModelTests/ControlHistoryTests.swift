@@ -262,6 +262,72 @@ private func member(_ account: AccountID, _ permission: Permission = .readWrite)
         }
     }
 
+    /// Two devices of the owner hand over to the same person; the second one's file is the one that the new owner goes by.
+    private func twins(
+        over before: ControlNode, _ change: (inout Control) -> Void = { _ in }
+    ) -> (first: ControlNode, second: ControlNode, taken: ControlNode, succession: Succession) {
+        func handOver(_ number: Int, _ control: Control) -> ControlNode {
+            var control = control
+            let offer = TransferOffer(
+                account: people[0], permission: .readWrite, staysAdmin: false, number: Array(repeating: 1, count: 16))
+            control.handOver(offer, at: [:])
+            return Writer(account: owner).node(control, number: number, over: [before])
+        }
+        var changed = before.control
+        change(&changed)
+        let (first, second) = (handOver(21, changed), handOver(22, before.control))
+        var control = second.control
+        control.title = "taken over"
+        var taken = Writer(account: people[0]).node(control, number: 23, over: [second])
+        taken.lineage = [second.hash]
+        let handovers = [first, second].map { node in
+            Handover(
+                hash: node.hash, version: node.version, lineage: [], signer: owner, owner: people[0],
+                isTakenUp: node.hash == second.hash)
+        }
+        return (first, second, taken, Succession(founder: owner, of: handovers, settled: [first.hash]))
+    }
+
+    @Test func `what an admin wrote who has seen the other one of two hand-overs counts`() throws {
+        let start = first([member(people[0]), member(people[1]), admin(dora), admin(emil)])
+        let made = twins(over: start)
+        var removal = made.first.control
+        removal.participants[people[1]]?.remove(at: [:])
+        var written = Writer(account: dora).node(removal, number: 30, over: [made.first])
+        written.lineage = [made.first.hash]
+        for nodes in [made.first, made.second, made.taken, written].permutations() {
+            let outcome = try #require(resolveControls([start] + nodes, succession: made.succession))
+            #expect(outcome.control.owner == people[0] && outcome.control.title == "taken over")
+            #expect(outcome.control.participants[people[1]]?.status == .removed)
+            #expect(outcome.refused == [made.first.hash: .withdrawn])
+            #expect(Set(outcome.tips.map(\.hash)) == [made.taken.hash, written.hash])
+        }
+    }
+
+    @Test func `a former owner makes nobody what they are not by another hand-over, not through an admin either`()
+        throws
+    {
+        let start = first([member(people[0]), member(people[1]), admin(dora), admin(emil)])
+        let made = twins(over: start) { control in
+            control.participants[emil]?.role = .participant
+            control.participants[mallory] = Participant(
+                account: mallory, label: "mallory", role: .admin, permission: .readWrite, status: .accepted)
+        }
+        var removal = made.first.control
+        removal.participants[emil]?.remove(at: [:])
+        var invitation = made.first.control
+        invitation.participants[people[2]] = Participant(account: people[2], label: "n", permission: .readWrite)
+        for (signer, control) in [(dora, removal), (mallory, invitation)] {
+            var written = Writer(account: signer).node(control, number: 30, over: [made.first])
+            written.lineage = [made.first.hash]
+            let outcome = try #require(
+                resolveControls([start, made.first, made.second, made.taken, written], succession: made.succession))
+            #expect(outcome.refused == [made.first.hash: .withdrawn, written.hash: .notPermitted])
+            #expect(outcome.control.isAdmin(emil) && outcome.control.participants[mallory] == nil)
+            #expect(outcome.control.participants[people[2]] == nil)
+        }
+    }
+
     /// Two devices of the owner and two admins, who hear of each other by chance, and one of whom may turn bad.
     @Test(arguments: 0..<150 as Range<UInt64>)
     func `every reader comes to the same, no removal is undone, and no former admin gets anybody in`(seed: UInt64)

@@ -53,6 +53,17 @@ struct SuccessionTests {
         }
     }
 
+    @Test func `who owned it before turns nobody by another hand-over, by what they sign together neither`() {
+        // The founder and the second owner together: a smaller one, which the second owner claims to have taken up.
+        let all = [
+            handover(2, isTakenUp: true), handover(3, after: [2], from: bob, to: carol, isTakenUp: true),
+            handover(1, isTakenUp: true), handover(4, after: [1], from: bob, to: carol),
+        ]
+        for settled in [[], [1], [2], [2, 3]] as [[UInt128]] {
+            #expect(succession(all, settled: settled).lineage == [digest(2), digest(3)], "\(settled)")
+        }
+    }
+
     @Test func `of hand-overs to two people each reader stays with the one that was known`() {
         let both = [handover(1), handover(2, to: carol, isTakenUp: true)]
         #expect(succession(both, settled: [1]).owner == bob)

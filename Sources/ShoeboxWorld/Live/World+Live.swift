@@ -1,4 +1,6 @@
 internal import CFileSystem
+// `timespec` is known by this module, too, if a file compiled beside this one imports it.
+internal import CDispatch
 internal import Glibc
 
 extension World {

@@ -1,4 +1,6 @@
 internal import CFileSystem
+// `timespec` is known by this module, too, if a file compiled beside this one imports it.
+internal import CDispatch
 internal import Glibc
 
 /// One helper process and the way to it. Used by one call at a time; given up when a call overstays.
