@@ -130,6 +130,7 @@ extension Engine {
         if error.code == .notInvited {
             // A zone that was handed over while nobody looked is an own one no more.
             guard try !zone.row.isMine || folder.presentOwner() != account else { throw error }
+            if zone.row.isMine { try keepHandover(of: zone, folder: folder) }
             guard try !awaitsKeys(of: zone) else {
                 return log("'\(zone.control.title)' can't be read now: perhaps this account has a new key")
             }
@@ -147,6 +148,22 @@ extension Engine {
         }
         // What is there already goes on under the control that is known; the owner's next one heals it.
         try report("controlDamaged", path: error.path, zone: zone.id, error.message, error.remedy)
+    }
+
+    /// Takes up that another device of the account has handed a zone over, where what came after that can't be read. That holds
+    /// then whatever becomes of the other device.
+    private func keepHandover(of zone: ZoneInfo, folder: ZoneFolder) throws {
+        guard let version = try folder.lastHandover(by: account) else { return }
+        var keyring = zone.keyring
+        let handover: VerifiedControl
+        do {
+            handover = try folder.readControl(
+                version, owner: account, identity: try reader(of: zone.id), keyring: &keyring)
+        } catch let error as CloudError where error.concernsOneZone {
+            return log("the hand-over of '\(zone.control.title)' can't be read: \(error)")
+        }
+        try keep(handover.control, version: version, keyring: keyring, in: zone.id)
+        try setControlPending(zone.id, true)
     }
 
     /// Names controls that count for nothing.

@@ -6,7 +6,7 @@ import ShoeboxWorld
 
 import class GRDB.Database
 
-// What a user put into the shared folder where they may not add stays on this machine and is in no record, as do files
+// What a user put where they may not add, into the shared folder or a share that they have handed over, stays on this machine and is in no record, as do files
 // that are left out. They must not keep what the records say from being shown, for ever, because they have the same name.
 
 extension Engine {
@@ -24,9 +24,8 @@ extension Engine {
                 return (false, nil, nil)
             }
             let isOutOfReach =
-                root == .shared
-                && (parent.zone == .none
-                    || (zones[parent.zone]?.row.state == .active && !may(.addRecord, in: parent.zone)))
+                root == .shared && parent.zone == .none
+                || zones[parent.zone]?.row.state == .active && !may(.addRecord, in: parent.zone)
             guard let row = try db.base(named: name, in: parent, root: root) else { return (isOutOfReach, nil, nil) }
             return (isOutOfReach, row, found.kind == .directory ? try leftFolders(row, shown, db) : nil)
         }

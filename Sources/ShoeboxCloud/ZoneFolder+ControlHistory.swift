@@ -24,10 +24,11 @@ private struct ControlRegion {
 
     init(_ succession: Succession) { self.succession = succession }
 
-    /// Whether a file is signed by who owned the zone then.
+    /// Whether a file is signed by who owned the zone then; not a hand-over that does not hold, which says nothing else.
     func isOwners(_ file: ControlFile) -> Bool {
         isTrue(file.lineage) && succession.holds(file.lineage.map(\.hash))
             && file.account == succession.owner(after: file.lineage.count)
+            && (file.consent == nil || succession.isHandover(file.version.hash, after: file.lineage.count))
     }
 
     /// Whether a file says of no hand-over that it were another version: nobody would find that one by it.
@@ -95,7 +96,7 @@ extension ZoneFolder {
     ) throws(CloudError) -> CurrentControl {
         var problems: [CloudError] = []
         let names = try controlsByHash()
-        let candidates = try candidates(
+        let (candidates, void) = try candidates(
             named: named, hinted: hinted, known: known, names: names, problems: &problems)
         var next = keyring
         let succession = try succession(
@@ -151,6 +152,8 @@ extension ZoneFolder {
         }
         let epochs = Set(region.opened.values.compactMap(\.epoch))
         let clean = epochs.filter(isClean).max()
+        // Who had read a control before its device was retired has sealed with its key.
+        takeKeys(from: void, identity: identity, keyring: &next)
         next.current = clean ?? epochs.max()
         keyring = next
         return CurrentControl(
@@ -192,11 +195,12 @@ extension ZoneFolder {
         return result
     }
 
-    /// The files to begin with: those that heads name, those known, and new ones that are listed.
+    /// The files to begin with: those that heads name, those known, and new ones that are listed; and such as count for
+    /// nothing, as a device signed them that was retired.
     private func candidates(
         named: [ControlVersion], hinted: [ControlVersion], known: [ControlVersion],
         names: [Digest32: ControlVersion], problems: inout [CloudError]
-    ) throws(CloudError) -> [ControlFile] {
+    ) throws(CloudError) -> (counted: [ControlFile], void: [ControlFile]) {
         var found: [ControlVersion: ControlFile] = [:]
         for version in Set(named + known).sorted(by: >) {
             let file: ControlFile
@@ -235,7 +239,7 @@ extension ZoneFolder {
                     remedy: "It counts for nothing; ask who has the device.",
                     path: path("control", file.version.description).description))
         }
-        return Array(counted.values)
+        return (Array(counted.values), found.values.filter { counted[$0.version] == nil })
     }
 
     /// Without what retired devices have signed, but for what those in good standing have built on: a retired device
@@ -353,6 +357,7 @@ extension ZoneFolder {
     /// Takes the keys that these files hold for this account, of the newest that hold any.
     private func takeKeys(from files: [ControlFile], identity: Identity, keyring: inout ZoneKeyring) {
         for file in files.sorted(by: { $0.version > $1.version }).prefix(200) {
+            guard let epoch = file.epoch, keyring.key(epoch) == nil else { continue }
             var ring = keyring
             guard (try? open(file, identity: identity, keyring: &ring)) != nil else { continue }
             keyring = ring

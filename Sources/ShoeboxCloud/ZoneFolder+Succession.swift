@@ -59,12 +59,22 @@ extension ZoneFolder {
     ///
     /// - Parameter fingerprint: of the owner, or of one before, from a link; another one is `.damaged`.
     public func presentOwner(expecting fingerprint: String? = nil) throws(CloudError) -> AccountID {
+        try presentSuccession(expecting: fingerprint).owner
+    }
+
+    /// The last control by which an account handed the zone over, as far as its newest controls are seen; nil for none.
+    public func lastHandover(by account: AccountID) throws(CloudError) -> ControlVersion? {
+        let last = try presentSuccession().handovers.last { $0.signer == account }
+        return last.map { ControlVersion(version: $0.version, hash: $0.hash) }
+    }
+
+    private func presentSuccession(expecting fingerprint: String? = nil) throws(CloudError) -> Succession {
         let names = try controlsByHash()
         var files: [ControlFile] = []
         for version in names.values.sorted(by: >).prefix(Self.newestMax) {
             if let file = try checkedControl(version) { files.append(file) }
         }
-        return try succession(of: files, expecting: fingerprint, names: names).owner
+        return try succession(of: files, expecting: fingerprint, names: names)
     }
 
     /// The hand-overs that these files are, or name: signed by both sides. Whether they hold is not said.

@@ -35,5 +35,5 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
     }
 
     /// All of them.
-    static var all: [KeptScript] { putBack + folders + shares + crossings + raced }
+    static var all: [KeptScript] { putBack + folders + shares + handing + crossings + raced }
 }

@@ -456,23 +456,6 @@ extension KeptScript {
                 .command(machine: 2, root: .library, .leave(share: 2, keepsCopy: false)), .sync(machine: 6),
                 .user(machine: 6, root: .shared, .makeFolder(in: 1, name: 1)),
             ])
-        keep(
-            "a photo that was added to a share from elsewhere in the library stays there when the share is handed over",
-            seed: 8048,
-            [
-                .command(machine: 2, root: .library, .add(share: 1, file: 0)),
-                .command(machine: 0, root: .library, .offer(share: 31, account: 1, .contribute)), .sync(machine: 3),
-                .command(machine: 3, root: .library, .answerOffer(share: 160, accepts: true)),
-            ])
-        keep(
-            "two devices of the owner hand a share over by one consent, one of which is retired meanwhile: it is one share still",
-            seed: 8034,
-            [
-                .command(machine: 0, root: .library, .offer(share: 13, account: 0, .readWrite)), .sync(machine: 1),
-                .command(machine: 1, root: .library, .answerOffer(share: 582, accepts: true)), .sync(machine: 4),
-                .command(machine: 0, root: .library, .retire(device: 936)),
-                .user(machine: 6, root: .shared, .fileToFolder(file: 4)), .sync(machine: 4),
-            ])
         return all
     }()
 }
