@@ -175,6 +175,8 @@ final class EngineReplica: SimulatedReplica {
         let world = machine.world
         let identity: Identity
         if isRetired, let file = papers.recoveryFiles[replica.label] {
+            // What was said there by commands is in the folders before anybody gets to it.
+            if !isStateLost { for _ in 0..<3 { _ = try replica.round(nextExtent()) } }
             // A retired device admits none.
             let directory = AccountDirectory(mount: world.mount)
             _ = try directory.refresh(replica.identity.account)
