@@ -54,7 +54,9 @@ extension Engine {
                 named: named.owners.filter { unseen.contains($0) || $0 == known }, hinted: named.admins, known: [known],
                 identity: try reader(of: id), keyring: &keyring)
             judgedControls[id, default: []].formUnion(unseen.subtracting(awaited(of: unseen, current.problems)))
-            if let newest = current.newest, newest != known || current.control != zone.control {
+            if let newest = current.newest,
+                newest != known || current.control != zone.control || keyring != zone.keyring
+            {
                 try keep(current.control, version: newest, keyring: keyring, in: id)
             }
             let isAwaited = ownNamedControls[id].map { own in
@@ -128,13 +130,17 @@ extension Engine {
         _ error: CloudError, _ zone: ZoneInfo, folder: ZoneFolder, named: [ControlVersion]
     ) throws {
         if error.code == .notInvited {
+            let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
             // A zone that was handed over while nobody looked is an own one no more.
-            guard try !zone.row.isMine || folder.presentOwner() != account else { throw error }
-            if zone.row.isMine { try keepHandover(of: zone, folder: folder) }
+            guard try !zone.row.isMine || folder.presentOwner(after: known) != account else { throw error }
+            // First what tells of devices that were retired: they hand nothing over.
+            guard try takesUpAccount() else {
+                return log("'\(zone.control.title)' can't be read before the account is")
+            }
+            if zone.row.isMine { try keepHandover(of: zone, after: known, folder: folder) }
             guard try !awaitsKeys(of: zone) else {
                 return log("'\(zone.control.title)' can't be read now: perhaps this account has a new key")
             }
-            let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
             let signature = try folder.newestSignature(
                 of: named, after: known, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)))
             return try end(zone.id, signature)
@@ -152,8 +158,8 @@ extension Engine {
 
     /// Takes up that another device of the account has handed a zone over, where what came after that can't be read. That holds
     /// then whatever becomes of the other device.
-    private func keepHandover(of zone: ZoneInfo, folder: ZoneFolder) throws {
-        guard let version = try folder.lastHandover(by: account) else { return }
+    private func keepHandover(of zone: ZoneInfo, after known: ControlVersion, folder: ZoneFolder) throws {
+        guard let version = try folder.handover(by: account, after: known) else { return }
         var keyring = zone.keyring
         let handover: VerifiedControl
         do {
@@ -192,10 +198,9 @@ extension Engine {
             guard let named = head.control, named.hash != zone.row.controlHash,
                 judgedHeads[head.replica] != head.serial, judgedControls[id]?.contains(named) != true
             else { continue }
-            if named.version < zone.row.controlVersion {
-                try judgeHandover(named, by: head, zone, folder: folder)
-                continue
-            }
+            let isHandover =
+                try zone.control.wasOwner(head.account) && judgeHandover(named, by: head, zone, folder: folder)
+            guard !isHandover, named.version >= zone.row.controlVersion else { continue }
             judgedHeads[head.replica] = head.serial
             var keyring = zone.keyring
             let reading = try reader(of: id)
@@ -216,20 +221,22 @@ extension Engine {
         }
     }
 
-    /// Names a former owner who has handed the zone to somebody else as well.
+    /// Names a former owner who has handed the zone to somebody else as well. False for what is no hand-over.
     private func judgeHandover(
         _ named: ControlVersion, by head: HeadRecord, _ zone: ZoneInfo, folder: ZoneFolder
-    ) throws {
-        guard zone.control.wasOwner(head.account) else { return }
+    ) throws -> Bool {
+        guard let receiver = try folder.receiver(by: named) else {
+            if named.version < zone.row.controlVersion { judgedHeads[head.replica] = head.serial }
+            return false
+        }
         judgedHeads[head.replica] = head.serial
-        guard let receiver = try folder.receiver(by: named), receiver != zone.control.owner,
-            !zone.control.wasOwner(receiver)
-        else { return }
+        guard receiver != zone.control.owner, !zone.control.wasOwner(receiver) else { return true }
         let owner = zone.control.ownerLabel
         try report(
             "controlRefused", path: "zones/\(zone.id)/control/\(named)", zone: zone.id,
             "\(label(of: head.account)) has handed '\(zone.control.title)' to somebody else as well; it belongs to \(owner), and that counts for nothing.",
             "Nothing was changed by it. Ask \(label(of: head.account)), or who has write access to the cloud folder.")
+        return true
     }
 
     // MARK: The end of a share for this account
@@ -238,6 +245,7 @@ extension Engine {
     /// then the files to the trash.
     private func end(_ id: ZoneID, _ signature: ControlSignature?) throws {
         guard let zone = zones[id], zone.row.state == .active || zone.row.state == .leaveOffered else { return }
+        try noteReadable(id)
         let isStopped = signature?.isStopped ?? zone.control.isStopped
         let who = signature.map { label(of: $0.signer) } ?? zone.control.ownerLabel
         let when = signature.map { " at \(Self.minuteText($0.wallMilliseconds))" } ?? ""

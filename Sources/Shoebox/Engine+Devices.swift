@@ -81,14 +81,20 @@ extension Engine {
         try store.write { db in try db.setMetaText(closedKey(zone), nil) }
     }
 
+    /// Reads what the account's other devices have said. False where that is not known now, or was news, or says that this
+    /// device was retired: then nothing follows from what it can't read.
+    func takesUpAccount() throws -> Bool {
+        let known = identity.statements
+        do { try lookAtAccount() } catch let error as CloudError where error.concernsOneZone { return false }
+        guard identity.statements == known, let entry = try accountEntry() else { return false }
+        return entry.devices[identity.device]?.isRetired != true
+    }
+
     /// Whether a control that is closed to this account may be so only because it is for a key that this device has not
     /// taken up: another one has retired a device, or this one was retired. Otherwise a share would be over here, and
     /// then for all devices of the account, that nobody has put it out of.
     func awaitsKeys(of zone: ZoneInfo) throws -> Bool {
-        let known = identity.statements
-        do { try lookAtAccount() } catch let error as CloudError where error.concernsOneZone { return true }
-        guard identity.statements == known, let entry = try accountEntry() else { return true }
-        guard entry.devices[identity.device]?.isRetired != true else { return true }
+        guard let entry = try accountEntry() else { return true }
         guard entry.devices.count > 1 else { return false }
         let heads = (knownHeads[zone.id] ?? [:]).values.filter { $0.account == account }
         let isTold = heads.contains { head in

@@ -228,6 +228,7 @@ extension Engine {
         log("joined '\(zone.control.title)'")
         try clearProblem("ended", zone: id)
         try clearProblem("leaveOffered", zone: id)
+        try noteReadable(id)
         return zone
     }
 

@@ -61,6 +61,10 @@ struct ControlFile {
         guard wire.version > 0, wire.zone.isEmpty == (wire.version == 1), parents.isEmpty == (wire.version == 1) else {
             throw .damaged("A control's version, zone and parents do not fit together.")
         }
+        // Each control begins one at most; so nobody makes a number that none comes after.
+        if let epoch, epoch.number > wire.version {
+            throw .damaged("A control's epoch has a number that it can't have.")
+        }
         lineage = []
         guard wire.lineage.count <= Self.lineageMax else { throw .damaged("A zone has been handed over too often.") }
         for name in wire.lineage {

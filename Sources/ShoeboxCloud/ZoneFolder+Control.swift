@@ -10,6 +10,8 @@ public struct CurrentControl: Hashable, Sendable {
     public var tips: [ControlVersion]
     /// The controls by which the zone was handed over, oldest first.
     public var lineage: [ControlVersion] = []
+    /// The newest epoch of the controls that count; nil in a plain zone.
+    public var newestEpoch: EpochID?
     /// Whether everyone who got the current epoch's key may still read. If not, the owner's next control must start a
     /// new epoch, and `publishControl` sees to it.
     public var isEpochClean: Bool
@@ -36,7 +38,7 @@ extension ZoneFolder {
     ) throws(CloudError) -> (folder: ZoneFolder, keyring: ZoneKeyring, control: VerifiedControl) {
         guard control.owner == identity.account else { throw .invalid("Only its owner can make a zone.") }
         var keyring = ZoneKeyring()
-        if control.isSealed { try addEpoch(to: &keyring, randomBytes: randomBytes) }
+        if control.isSealed { try addEpoch(to: &keyring, after: nil, randomBytes: randomBytes) }
         var control = control
         control.keyedFor = try readerKeys(control, identity: identity, accounts: accounts)
         let bytes = try ControlFile.encode(
@@ -83,7 +85,7 @@ extension ZoneFolder {
             newEpoch || !current.isEpochClean || next.current == nil
                 || !current.control.readers.isSubset(of: control.readers) || takesKeysAway(current.control, control)
         {
-            try Self.addEpoch(to: &next, randomBytes: randomBytes)
+            try Self.addEpoch(to: &next, after: current.newestEpoch, randomBytes: randomBytes)
         }
         let bytes = try ControlFile.encode(
             control, zone: zone, version: last.version + 1, parents: current.tips.map(\.hash),
@@ -97,8 +99,10 @@ extension ZoneFolder {
         return (result, bytes)
     }
 
-    private static func addEpoch(to keyring: inout ZoneKeyring, randomBytes: (Int) -> [UInt8]) throws(CloudError) {
-        let (number, overflow) = (keyring.epochs.last?.number ?? 0).addingReportingOverflow(1)
+    private static func addEpoch(
+        to keyring: inout ZoneKeyring, after newest: EpochID?, randomBytes: (Int) -> [UInt8]
+    ) throws(CloudError) {
+        let (number, overflow) = (newest?.number ?? 0).addingReportingOverflow(1)
         guard !overflow else { throw .invalid("There are no more epochs.") }
         let key = randomBytes(32)
         let epoch = EpochID(number: number, key: key)

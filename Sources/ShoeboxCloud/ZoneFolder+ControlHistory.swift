@@ -76,9 +76,21 @@ private struct ControlRegion {
     }
 }
 
+/// The names of control files, as listed. Anybody may put files there that have the hash of another one in their name.
+struct ListedControls {
+    /// The most names of one hash that are looked at.
+    static let triesMax = 64
+    /// By the hashes that they name.
+    fileprivate(set) var byHash: [Digest32: [ControlVersion]] = [:]
+    /// All of them.
+    var all: [ControlVersion] { byHash.values.flatMap { $0 } }
+}
+
 extension ZoneFolder {
     /// How far behind the newest known version a listing is looked at for versions that no head names yet.
     private static let lookBack: UInt64 = 64
+    /// The most files that do not count whose keys are kept.
+    private static let doubtedMax = 64
     /// The most files that are loaded to understand versions that were written apart.
     private static let regionMax = 4_096
 
@@ -95,7 +107,7 @@ extension ZoneFolder {
         expecting fingerprint: String? = nil, identity: Identity, keyring: inout ZoneKeyring
     ) throws(CloudError) -> CurrentControl {
         var problems: [CloudError] = []
-        let names = try controlsByHash()
+        let names = try listedControls()
         let (candidates, void) = try candidates(
             named: named, hinted: hinted, known: known, names: names, problems: &problems)
         var next = keyring
@@ -150,18 +162,24 @@ extension ZoneFolder {
                     && file.control.keyedFor.allSatisfy { control.keyedFor[$0.key] == $0.value }
             }
         }
-        let epochs = Set(region.opened.values.compactMap(\.epoch))
+        // Whoever signs what does not count chooses no key.
+        let epochs = Set(outcome.counted.compactMap { region.opened[$0]?.epoch })
         let clean = epochs.filter(isClean).max()
-        // Who had read a control before its device was retired has sealed with its key.
-        takeKeys(from: void, identity: identity, keyring: &next)
+        let counted = region.files.values.filter { outcome.counted.contains($0.version.hash) }
+        let doubted =
+            region.files.values.filter { !outcome.counted.contains($0.version.hash) }
+            + void.filter { succession.ownedBefore($0.account) || outcome.control.isAdmin($0.account) }
+        if !doubted.isEmpty {
+            next = keys(of: counted, doubted, besides: keyring, identity: identity, opened: next)
+        }
         next.current = clean ?? epochs.max()
         keyring = next
         return CurrentControl(
             control: outcome.control,
             tips: outcome.tips.map { ControlVersion(version: $0.version, hash: $0.hash) }.sorted(),
             lineage: succession.handovers.map { ControlVersion(version: $0.version, hash: $0.hash) },
-            isEpochClean: !outcome.control.isSealed || clean != nil, isTakenUp: succession.isTakenUp,
-            problems: problems)
+            newestEpoch: epochs.max(), isEpochClean: !outcome.control.isSealed || clean != nil,
+            isTakenUp: succession.isTakenUp, problems: problems)
     }
 
     /// Who signed the newest of these controls, of those that the owner or one of these admins signed; nil for none. Needs
@@ -169,8 +187,8 @@ extension ZoneFolder {
     public func newestSignature(
         of versions: [ControlVersion], after known: ControlVersion, admins: Set<AccountID>
     ) throws(CloudError) -> ControlSignature? {
-        let names = try controlsByHash()
-        let listed = names.values.filter { $0.version > known.version }
+        let names = try listedControls()
+        let listed = names.all.filter { $0.version > known.version }
         var files: [ControlFile] = []
         for version in Set(versions).union(listed).sorted(by: >).prefix(1_000) {
             if let file = try checkedControl(version) { files.append(file) }
@@ -186,20 +204,32 @@ extension ZoneFolder {
     }
 
     /// The control files by their hashes, as listed: perhaps not all.
-    func controlsByHash() throws(CloudError) -> [Digest32: ControlVersion] {
-        var result: [Digest32: ControlVersion] = [:]
+    func listedControls() throws(CloudError) -> ListedControls {
+        var result = ListedControls()
         for name in try access.list(path("control")).sorted(by: >).prefix(100_000) {
             guard let (number, hash) = parseNumberedName(name) else { continue }
-            result[hash] = ControlVersion(version: number, hash: hash)
+            result.byHash[hash, default: []].append(ControlVersion(version: number, hash: hash))
         }
         return result
+    }
+
+    /// The checked file of a hash, under the version that it is likely to have, or under one that is listed; nil if it isn't
+    /// seen, or isn't right.
+    func checkedControl(
+        _ hash: Digest32, likely: ControlVersion, in names: ListedControls
+    ) throws(CloudError) -> ControlFile? {
+        if let file = try checkedControl(likely) { return file }
+        for version in (names.byHash[hash] ?? []).prefix(ListedControls.triesMax) where version != likely {
+            if let file = try checkedControl(version) { return file }
+        }
+        return nil
     }
 
     /// The files to begin with: those that heads name, those known, and new ones that are listed; and such as count for
     /// nothing, as a device signed them that was retired.
     private func candidates(
         named: [ControlVersion], hinted: [ControlVersion], known: [ControlVersion],
-        names: [Digest32: ControlVersion], problems: inout [CloudError]
+        names: ListedControls, problems: inout [CloudError]
     ) throws(CloudError) -> (counted: [ControlFile], void: [ControlFile]) {
         var found: [ControlVersion: ControlFile] = [:]
         for version in Set(named + known).sorted(by: >) {
@@ -219,7 +249,7 @@ extension ZoneFolder {
         // lies further back than this is found by the head that names it.
         let newestKnown = known.map(\.version).max() ?? 0
         let oldest = newestKnown > Self.lookBack ? newestKnown - Self.lookBack : 0
-        let listed = names.values.filter { $0.version > oldest }
+        let listed = names.all.filter { $0.version > oldest }
         for version in Set(hinted).union(listed).sorted(by: >) where found[version] == nil {
             do {
                 let file = try envelope(version)
@@ -279,7 +309,7 @@ extension ZoneFolder {
     /// Adds the ones of these files that no other one replaces, and what lies before them, down to one file of the owner's
     /// through which all ways lead: what it says, all before it said.
     private func extend(
-        _ region: inout ControlRegion, by files: [ControlFile], names: [Digest32: ControlVersion]
+        _ region: inout ControlRegion, by files: [ControlFile], names: ListedControls
     ) throws(CloudError) {
         let replaced = Set(files.flatMap(\.parents))
         var byHash: [Digest32: ControlFile] = [:]
@@ -299,8 +329,8 @@ extension ZoneFolder {
                 }
                 guard file.version.version > 1 else { continue }
                 // Not fatal when it isn't seen: what is known counts for itself, which only restricts.
-                let name = names[parent] ?? ControlVersion(version: file.version.version - 1, hash: parent)
-                if let found = try checkedControl(name) { open[parent] = found }
+                let likely = ControlVersion(version: file.version.version - 1, hash: parent)
+                if let found = try checkedControl(parent, likely: likely, in: names) { open[parent] = found }
             }
         }
     }
@@ -341,7 +371,11 @@ extension ZoneFolder {
                 guard region.isOwners(file) else { continue }
                 throw error
             }
-            guard region.isOwners(file) || before.isAdmin(file.account) && !before.isAdmin(identity.account) else {
+            guard
+                region.isOwners(file)
+                    || before.isAdmin(file.account) && !before.isAdmin(identity.account)
+                        && before.owner != identity.account
+            else {
                 problems.append(notPermitted(file))
                 continue
             }
@@ -357,11 +391,33 @@ extension ZoneFolder {
     /// Takes the keys that these files hold for this account, of the newest that hold any.
     private func takeKeys(from files: [ControlFile], identity: Identity, keyring: inout ZoneKeyring) {
         for file in files.sorted(by: { $0.version > $1.version }).prefix(200) {
-            guard let epoch = file.epoch, keyring.key(epoch) == nil else { continue }
             var ring = keyring
             guard (try? open(file, identity: identity, keyring: &ring)) != nil else { continue }
             keyring = ring
         }
+    }
+
+    /// The keys that this account has: those known before, all that files hold that count, and of others by people who may
+    /// have signed what others went by for a while only the key that they are sealed with themselves.
+    private func keys(
+        of counted: [ControlFile], _ doubted: [ControlFile], besides known: ZoneKeyring, identity: Identity,
+        opened: ZoneKeyring
+    ) -> ZoneKeyring {
+        var result = known
+        let epochs = Set((counted + doubted.sorted { $0.version > $1.version }.prefix(Self.doubtedMax)).map(\.epoch))
+        for file in counted.sorted(by: { $0.version > $1.version }) {
+            // Perhaps only another one holds the key that it needs.
+            if let epoch = file.epoch, let key = opened.key(epoch) { try? result.insert(key, for: epoch) }
+            var ring = result
+            guard (try? open(file, identity: identity, keyring: &ring)) != nil else { continue }
+            result = ring
+        }
+        for file in doubted where file.epoch.map({ epochs.contains($0) }) == true {
+            var ring = result
+            guard (try? file.unwrap(into: &ring, identity: identity)) != nil else { continue }
+            result = ring
+        }
+        return result
     }
 
     private func notPermitted(_ file: ControlFile) -> CloudError {

@@ -20,7 +20,7 @@ extension ZoneFolder {
     func succession(
         of files: [ControlFile], named: [ControlVersion] = [], settled: [ControlVersion] = [],
         expecting fingerprint: String? = nil,
-        names: [Digest32: ControlVersion]
+        names: ListedControls
     ) throws(CloudError) -> Succession {
         let founder = try owner()
         var result = Succession(founder: founder)
@@ -43,7 +43,8 @@ extension ZoneFolder {
                 throw CloudError(
                     code: .rolledBack, message: "The control by which the zone was handed over is gone.",
                     remedy: "If the mount was restored from a backup, the device of anybody who takes part heals it.",
-                    path: (names[lost].map { path("control", $0.description) } ?? path("control")).description)
+                    path: (names.byHash[lost]?.first.map { path("control", $0.description) } ?? path("control"))
+                        .description)
             }
         }
         let owners = [founder] + result.handovers.map(\.owner)
@@ -57,30 +58,39 @@ extension ZoneFolder {
 
     /// Who owns the zone at present, as far as its newest controls are seen. Needs no key.
     ///
-    /// - Parameter fingerprint: of the owner, or of one before, from a link; another one is `.damaged`.
-    public func presentOwner(expecting fingerprint: String? = nil) throws(CloudError) -> AccountID {
-        try presentSuccession(expecting: fingerprint).owner
+    /// - Parameters:
+    ///   - known: a control that was taken for valid before; its hand-overs hold.
+    ///   - fingerprint: of the owner, or of one before, from a link; another one is `.damaged`.
+    public func presentOwner(
+        after known: ControlVersion? = nil, expecting fingerprint: String? = nil
+    ) throws(CloudError) -> AccountID {
+        try presentSuccession(after: known, expecting: fingerprint).owner
     }
 
-    /// The last control by which an account handed the zone over, as far as its newest controls are seen; nil for none.
-    public func lastHandover(by account: AccountID) throws(CloudError) -> ControlVersion? {
-        let last = try presentSuccession().handovers.last { $0.signer == account }
-        return last.map { ControlVersion(version: $0.version, hash: $0.hash) }
+    /// The control by which an account handed the zone over after a known one, as far as the newest controls are seen; nil
+    /// for none.
+    public func handover(by account: AccountID, after known: ControlVersion) throws(CloudError) -> ControlVersion? {
+        let former = try envelope(known)
+        let count = former.lineage.count + (former.consent == nil ? 0 : 1)
+        let next = try presentSuccession(after: known).handovers.dropFirst(count).last { $0.signer == account }
+        return next.map { ControlVersion(version: $0.version, hash: $0.hash) }
     }
 
-    private func presentSuccession(expecting fingerprint: String? = nil) throws(CloudError) -> Succession {
-        let names = try controlsByHash()
+    private func presentSuccession(
+        after known: ControlVersion? = nil, expecting fingerprint: String? = nil
+    ) throws(CloudError) -> Succession {
+        let names = try listedControls()
         var files: [ControlFile] = []
-        for version in names.values.sorted(by: >).prefix(Self.newestMax) {
+        for version in names.all.sorted(by: >).prefix(Self.newestMax) {
             if let file = try checkedControl(version) { files.append(file) }
         }
-        return try succession(of: files, expecting: fingerprint, names: names)
+        return try succession(of: files, settled: known.map { [$0] } ?? [], expecting: fingerprint, names: names)
     }
 
     /// The hand-overs that these files are, or name: signed by both sides. Whether they hold is not said.
     private func handovers(
         in files: [ControlFile], named: Set<ControlVersion>, settled: [ControlFile], held: Set<Digest32>,
-        names: [Digest32: ControlVersion]
+        names: ListedControls
     ) throws(CloudError) -> [Handover] {
         var found: [Digest32: ControlFile] = [:]
         for file in settled + files where file.consent != nil { found[file.version.hash] = file }
@@ -91,21 +101,23 @@ extension ZoneFolder {
         while let file = open.popLast() {
             for version in file.lineage where found[version.hash] == nil && !looked.contains(version.hash) {
                 let isKnown = isNamed(file) || held.contains(version.hash)
-                guard isKnown || names[version.hash] != nil && looked.count < Self.handoversMax else { continue }
+                guard isKnown || names.byHash[version.hash] != nil && looked.count < Self.handoversMax else { continue }
                 looked.insert(version.hash)
-                let present = names[version.hash] ?? version
-                if let handover = try checkedControl(present) {
+                if let handover = try checkedControl(version.hash, likely: version, in: names) {
                     guard handover.consent != nil else { continue }
                     found[version.hash] = handover
                     open.append(handover)
-                } else if isNamed(file), try !isSeen(present) {
+                } else if isNamed(file), try !isSeen(version) {
                     throw .notYet("A hand-over of the zone is not seen yet.", path: path("control").description)
                 }
             }
         }
         let takenUp = takenUp(found, by: settled + files + found.values)
+        let reachable = try owners(by: found)
         var result: [Handover] = []
-        for file in found.values.sorted(by: { $0.version < $1.version }) {
+        for file in found.values.sorted(by: { $0.version < $1.version }) where reachable.contains(file.account) {
+            // A lineage that says another version of one leads nobody to it.
+            guard file.lineage.allSatisfy({ found[$0.hash].map(\.version) ?? $0 == $0 }) else { continue }
             guard let consent = file.consent, consent.isSigned(zone: zone, owner: file.account),
                 try isAdmitted(consent.device, of: consent.account)
             else { continue }
@@ -119,6 +131,19 @@ extension ZoneFolder {
                     hash: hash, version: file.version.version, lineage: file.lineage.map(\.hash),
                     signer: file.account, owner: consent.account, isDoubtful: isDoubtful,
                     isTakenUp: takenUp.contains(hash)))
+        }
+        return result
+    }
+
+    /// Who may own the zone by any of these hand-overs: what others sign leads nowhere.
+    private func owners(by handovers: [Digest32: ControlFile]) throws(CloudError) -> Set<AccountID> {
+        var result: Set<AccountID> = [try owner()]
+        var count = 0
+        while result.count > count {
+            count = result.count
+            for file in handovers.values where result.contains(file.account) {
+                if let consent = file.consent { result.insert(consent.account) }
+            }
         }
         return result
     }

@@ -183,7 +183,11 @@ private struct ControlResolver {
     /// Says what a file writes, and whether its author might write it. Its ancestors are judged before.
     private mutating func judge(_ node: ControlNode) {
         let known = node.parents.filter { byHash[$0] != nil }
-        guard known.allSatisfy({ byHash[$0]?.version ?? .max < node.version }) else {
+        // Exactly the next one, as far as it can be told: nothing would come after the greatest of all.
+        let versions = known.compactMap { byHash[$0]?.version }
+        guard versions.allSatisfy({ $0 < node.version }),
+            known.count < node.parents.count || versions.max().map({ $0 == node.version - 1 }) ?? true
+        else {
             refused[node.hash] = .malformed
             return
         }

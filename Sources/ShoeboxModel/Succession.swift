@@ -116,6 +116,11 @@ public struct Succession: Hashable, Sendable {
     /// Who owns the zone now.
     public var owner: AccountID { handovers.last?.owner ?? founder }
 
+    /// Whether an account owns the zone, or did.
+    public func ownedBefore(_ account: AccountID) -> Bool {
+        account == founder || handovers.contains { $0.owner == account }
+    }
+
     /// Whether who owns the zone now has signed something since; so has who was never handed it.
     public var isTakenUp: Bool { handovers.last?.isTakenUp ?? true }
 

@@ -134,4 +134,65 @@ struct HandoverTests {
         #expect(try current(known: [last.version]).control.owner == cast.bob.account)
         #expect(try current(known: [second.version]).control.owner == cast.mallory.account)
     }
+
+    /// A control by Ann with a key of her own, wrapped for these people only.
+    private func publish(
+        _ control: Control, over parent: VerifiedControl, epoch number: UInt64, for readers: [Identity]
+    ) throws -> EpochID {
+        var ring = ZoneKeyring()
+        let key = cast.source.bytes(32)
+        let epoch = EpochID(number: number, key: key)
+        try ring.insert(key, for: epoch)
+        ring.current = epoch
+        let bytes = try ControlFile.encode(
+            control, zone: cast.folder.zone, version: parent.version.version + 1, parents: [parent.version.hash],
+            lineage: parent.lineage + (parent.newOwner == nil ? [] : [parent.version]), identity: cast.ann,
+            keyring: ring, recipients: readers.map { try agreementPublicKey($0.accountAgreementKeys[0]) },
+            nowMilliseconds: 9, randomBytes: cast.source.bytes)
+        cast.mount[cast.folder.path("control", try ControlFile(bytes).version.description)] = bytes
+        return epoch
+    }
+
+    @Test func `who owns a zone no more chooses no key that others seal with`() throws {
+        let epoch = try publish(cast.first.control, over: cast.first, epoch: 2, for: [cast.ann, cast.bob])
+        var ring = ZoneKeyring()
+        let found = try cast.folder.currentControl(known: [last.version], identity: cast.bob, keyring: &ring)
+        #expect(ring.current != nil && ring.current != epoch && found.newestEpoch == ring.current)
+        #expect(found.problems.map(\.code) == [.notPermitted])
+    }
+
+    @Test func `a number that no other can follow is not taken`() throws {
+        let code = code { _ = try publish(cast.first.control, over: cast.first, epoch: .max, for: [cast.ann]) }
+        #expect(code == .damaged)
+    }
+
+    @Test func `an admin's control that is closed to the owner counts for nothing and is named`() throws {
+        var control = last.control
+        control.title = "Mine"
+        _ = try publish(control, over: last, epoch: 2, for: [cast.ann])
+        var ring = ZoneKeyring()
+        let found = try cast.folder.currentControl(known: [last.version], identity: cast.bob, keyring: &ring)
+        #expect(found.control.title == "Sea" && found.problems.map(\.code) == [.notPermitted])
+    }
+
+    @Test func `files that have the hash of a control in their name hide it from nobody`() throws {
+        for version in [handover.version, last.version, cast.first.version] {
+            for number in [1, 2, 7] as [UInt64] where number != version.version {
+                let name = ControlVersion(version: number, hash: version.hash).description
+                cast.mount[cast.folder.path("control", name)] = [1, 2, 3]
+            }
+        }
+        for known in [[], [cast.first.version], [last.version]] {
+            let found = try current(known: known)
+            #expect(found.control.owner == cast.bob.account && found.control.title == "Sea", "\(known)")
+        }
+        #expect(try cast.folder.presentOwner() == cast.bob.account)
+    }
+
+    @Test func `who has known who owns the zone is not turned by a hand-over that is not theirs to make`() throws {
+        _ = try handOverAgain(to: cast.mallory)
+        #expect(try cast.folder.presentOwner(after: last.version) == cast.bob.account)
+        #expect(try cast.folder.handover(by: cast.ann.account, after: cast.first.version) != nil)
+        #expect(try cast.folder.handover(by: cast.ann.account, after: handover.version) == nil)
+    }
 }

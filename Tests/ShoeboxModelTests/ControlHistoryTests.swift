@@ -262,6 +262,16 @@ private func member(_ account: AccountID, _ permission: Permission = .readWrite)
         }
     }
 
+    @Test func `nobody signs a version that no other can follow`() throws {
+        let start = first([member(people[0]), admin(dora)])
+        var control = start.control
+        control.title = "last"
+        var greatest = Writer(account: dora).node(control, number: 1, over: [start])
+        greatest.version = .max
+        let outcome = try #require(resolveControls([start, greatest], owner: owner))
+        #expect(outcome.refused == [greatest.hash: .malformed] && outcome.tips == [start])
+    }
+
     /// Two devices of the owner hand over to the same person; the second one's file is the one that the new owner goes by.
     private func twins(
         over before: ControlNode, _ change: (inout Control) -> Void = { _ in }
