@@ -470,8 +470,10 @@ public final class Simulation {
             }
         }
         let found = ledger.found(in: files)
+        // The history of a retired device goes with its state, and with it what its user had taken back there.
         return ledger.required.filter { entry in
-            !found.contains(entry.number) && !replicas.contains { $0.findContent(entry) }
+            !(deviceWasRetired && entry.isOverwrittenByCommand) && !found.contains(entry.number)
+                && !replicas.contains { $0.findContent(entry) }
         }
     }
 }
