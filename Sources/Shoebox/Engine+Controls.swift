@@ -53,6 +53,12 @@ extension Engine {
             let current = try folder.currentControl(
                 named: named.owners.filter { unseen.contains($0) || $0 == known }, hinted: named.admins, known: [known],
                 identity: try reader(of: id), keyring: &keyring)
+            // That another device has given it away, or that it is closed to this one, is to be judged by what the account says
+            // of its devices and keys now.
+            let isClosed = current.problems.contains { $0.code == .notInvited }
+            if zone.row.isMine, current.control.owner != account || isClosed {
+                guard try takesUpAccount() else { return }
+            }
             judgedControls[id, default: []].formUnion(unseen.subtracting(awaited(of: unseen, current.problems)))
             if let newest = current.newest,
                 newest != known || current.control != zone.control || keyring != zone.keyring
@@ -176,7 +182,7 @@ extension Engine {
     func reportRefused(_ problems: [CloudError], in id: ZoneID) throws {
         let title = zones[id]?.control.title ?? ""
         for problem in problems where problem.code != .notYet {
-            guard problem.code == .notPermitted || problem.code == .damaged else {
+            guard [.notPermitted, .damaged, .notInvited].contains(problem.code) else {
                 log("a control of '\(title)' counts for nothing: \(problem)")
                 continue
             }
@@ -245,7 +251,6 @@ extension Engine {
     /// then the files to the trash.
     private func end(_ id: ZoneID, _ signature: ControlSignature?) throws {
         guard let zone = zones[id], zone.row.state == .active || zone.row.state == .leaveOffered else { return }
-        try noteReadable(id)
         let isStopped = signature?.isStopped ?? zone.control.isStopped
         let who = signature.map { label(of: $0.signer) } ?? zone.control.ownerLabel
         let when = signature.map { " at \(Self.minuteText($0.wallMilliseconds))" } ?? ""
@@ -273,6 +278,7 @@ extension Engine {
         if isCrossed { try noteReturn(to: zone) }
         do {
             try withdraw(zone, state: isCrossed ? .left : .ended, keepCopy: keeps, isFollowing: isCrossed)
+            if zones[id]?.row.state != zone.row.state { try noteReadable(id) }
         } catch is RequestError { return } catch let error as FileError {
             // Nothing else waits for it, and the container is not what fails.
             try report(

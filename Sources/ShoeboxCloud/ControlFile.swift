@@ -12,6 +12,8 @@ public struct VerifiedControl: Hashable, Sendable {
     public var control: Control
     /// The epoch it was sealed in; nil in a plain zone.
     public var epoch: EpochID?
+    /// The epochs whose keys it passes on.
+    var older: Set<EpochID> = []
     /// The account that signed.
     public var signer: AccountID
     /// The device that signed.
@@ -116,9 +118,15 @@ struct ControlFile {
         guard control.isStopped == wire.isStopped else {
             throw .damaged("A control's envelope and body do not agree on whether the share is stopped.")
         }
-        for older in body.older { try keyring.insert(Array(older.key), for: try EpochID(wire: older.epoch)) }
+        var older: Set<EpochID> = []
+        for key in body.older {
+            let epoch = try EpochID(wire: key.epoch)
+            try keyring.insert(Array(key.key), for: epoch)
+            older.insert(epoch)
+        }
         return VerifiedControl(
-            version: version, parents: parents, control: control, epoch: epoch, signer: account, device: device,
+            version: version, parents: parents, control: control, epoch: epoch, older: older, signer: account,
+            device: device,
             wallMilliseconds: wire.wallMilliseconds, lineage: lineage, newOwner: consent?.account)
     }
 

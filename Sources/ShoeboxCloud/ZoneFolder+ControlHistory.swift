@@ -89,6 +89,8 @@ struct ListedControls {
 extension ZoneFolder {
     /// How far behind the newest known version a listing is looked at for versions that no head names yet.
     private static let lookBack: UInt64 = 64
+    /// From how many epochs on no keys are kept of files that do not count.
+    private static let epochsMax = 4_096
     /// The most files that do not count whose keys are kept.
     private static let doubtedMax = 64
     /// The most files that are loaded to understand versions that were written apart.
@@ -117,6 +119,7 @@ extension ZoneFolder {
         var region = ControlRegion(succession)
         let mine = candidates.filter(region.isOwners)
         try extend(&region, by: mine, names: names)
+        var hasTakenKeys = false
         do {
             try open(&region, identity: identity, keyring: &next, problems: &problems)
         } catch {
@@ -124,6 +127,7 @@ extension ZoneFolder {
             // Perhaps an admin has invited this account: its file holds the keys of what the owner signed before. Keys
             // prove to be those of their epochs, and what the file says is judged below.
             takeKeys(from: candidates.filter { !region.isOwners($0) }, identity: identity, keyring: &next)
+            hasTakenKeys = true
             region.opened = [:]
             try open(&region, identity: identity, keyring: &next, problems: &problems)
         }
@@ -156,7 +160,7 @@ extension ZoneFolder {
         let readers = outcome.control.readers
         let control = outcome.control
         let isClean = { (epoch: EpochID) in
-            region.opened.values.filter { $0.epoch == epoch }.allSatisfy { file in
+            region.opened.values.filter { $0.epoch == epoch || $0.older.contains(epoch) }.allSatisfy { file in
                 file.control.readers.isSubset(of: readers)
                     && file.control.linkAgreementKeys.isSubset(of: control.linkAgreementKeys)
                     && file.control.keyedFor.allSatisfy { control.keyedFor[$0.key] == $0.value }
@@ -166,10 +170,13 @@ extension ZoneFolder {
         let epochs = Set(outcome.counted.compactMap { region.opened[$0]?.epoch })
         let clean = epochs.filter(isClean).max()
         let counted = region.files.values.filter { outcome.counted.contains($0.version.hash) }
+        let isOfZone = { (file: ControlFile) in
+            succession.ownedBefore(file.account) || outcome.control.participants[file.account] != nil
+        }
         let doubted =
             region.files.values.filter { !outcome.counted.contains($0.version.hash) }
-            + void.filter { succession.ownedBefore($0.account) || outcome.control.isAdmin($0.account) }
-        if !doubted.isEmpty {
+            + (void + candidates.filter { region.files[$0.version.hash] == nil }).filter(isOfZone)
+        if hasTakenKeys || !doubted.isEmpty {
             next = keys(of: counted, doubted, besides: keyring, identity: identity, opened: next)
         }
         next.current = clean ?? epochs.max()
@@ -371,12 +378,15 @@ extension ZoneFolder {
                 guard region.isOwners(file) else { continue }
                 throw error
             }
-            guard
-                region.isOwners(file)
-                    || before.isAdmin(file.account) && !before.isAdmin(identity.account)
-                        && before.owner != identity.account
-            else {
+            guard region.isOwners(file) || before.isAdmin(file.account) && !before.isAdmin(identity.account) else {
                 problems.append(notPermitted(file))
+                continue
+            }
+            // Nobody puts the owner out; perhaps it is for a key that this device has not taken up.
+            guard region.isOwners(file) || before.owner != identity.account else {
+                var problem = notPermitted(file)
+                problem.code = .notInvited
+                problems.append(problem)
                 continue
             }
             guard before.permission(of: identity.account) > .none || region.opened.count == 0 else {
@@ -412,7 +422,8 @@ extension ZoneFolder {
             guard (try? open(file, identity: identity, keyring: &ring)) != nil else { continue }
             result = ring
         }
-        for file in doubted where file.epoch.map({ epochs.contains($0) }) == true {
+        for file in doubted
+        where file.epoch.map({ epochs.contains($0) }) == true && result.epochs.count < Self.epochsMax {
             var ring = result
             guard (try? file.unwrap(into: &ring, identity: identity)) != nil else { continue }
             result = ring

@@ -9,6 +9,8 @@ extension ZoneFolder {
     private static let handoversMax = 512
     /// The newest controls that are looked at to find out who owns a zone.
     private static let newestMax = 64
+    /// The most names that are looked at for them.
+    private static let triesMax = 2_048
 
     /// Who owned the zone, one after the other, as these files know.
     ///
@@ -81,7 +83,8 @@ extension ZoneFolder {
     ) throws(CloudError) -> Succession {
         let names = try listedControls()
         var files: [ControlFile] = []
-        for version in names.all.sorted(by: >).prefix(Self.newestMax) {
+        // Names alone prove nothing.
+        for version in names.all.sorted(by: >).prefix(Self.triesMax) where files.count < Self.newestMax {
             if let file = try checkedControl(version) { files.append(file) }
         }
         return try succession(of: files, settled: known.map { [$0] } ?? [], expecting: fingerprint, names: names)

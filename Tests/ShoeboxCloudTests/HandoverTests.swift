@@ -172,7 +172,31 @@ struct HandoverTests {
         _ = try publish(control, over: last, epoch: 2, for: [cast.ann])
         var ring = ZoneKeyring()
         let found = try cast.folder.currentControl(known: [last.version], identity: cast.bob, keyring: &ring)
-        #expect(found.control.title == "Sea" && found.problems.map(\.code) == [.notPermitted])
+        #expect(found.control.title == "Sea" && found.problems.map(\.code) == [.notInvited])
+    }
+
+    @Test func `who was an admin leaves the key of a control that counts no more to those who have sealed with it`()
+        throws
+    {
+        var control = last.control
+        control.title = "Mine"
+        let epoch = try publish(control, over: last, epoch: 2, for: [cast.ann, cast.bob])
+        // Bob has not seen it, and puts her down.
+        var ring = ZoneKeyring()
+        let name = try #require(cast.mount.all.keys.first { $0.description.contains("/0000000000000004-") })
+        let bytes = cast.mount[name]
+        cast.mount[name] = nil
+        let before = try cast.folder.currentControl(identity: cast.bob, keyring: &ring)
+        var next = before.control
+        next.participants[cast.ann.account]?.role = .participant
+        _ = try cast.folder.publishControl(
+            next, replacing: before, keyring: &ring, identity: cast.bob, nowMilliseconds: 8,
+            randomBytes: cast.source.bytes)
+        cast.mount[name] = bytes
+        var others = ZoneKeyring()
+        let found = try cast.folder.currentControl(identity: cast.bob, keyring: &others)
+        #expect(found.control.title == "Sea" && !found.control.isAdmin(cast.ann.account))
+        #expect(others.key(epoch) != nil && others.current != epoch)
     }
 
     @Test func `files that have the hash of a control in their name hide it from nobody`() throws {
