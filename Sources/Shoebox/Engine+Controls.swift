@@ -140,13 +140,9 @@ extension Engine {
             // A zone that was handed over while nobody looked is an own one no more.
             guard try !zone.row.isMine || folder.presentOwner(after: known) != account else { throw error }
             // First what tells of devices that were retired: they hand nothing over.
-            guard try takesUpAccount() else {
-                return log("'\(zone.control.title)' can't be read before the account is")
-            }
+            guard try takesUpAccount() else { throw Self.noKey(of: zone) }
             if zone.row.isMine { try keepHandover(of: zone, after: known, folder: folder) }
-            guard try !awaitsKeys(of: zone) else {
-                return log("'\(zone.control.title)' can't be read now: perhaps this account has a new key")
-            }
+            guard try !awaitsKeys(of: zone) else { throw Self.noKey(of: zone) }
             let signature = try folder.newestSignature(
                 of: named, after: known, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)))
             return try end(zone.id, signature)
@@ -160,6 +156,14 @@ extension Engine {
         }
         // What is there already goes on under the control that is known; the owner's next one heals it.
         try report("controlDamaged", path: error.path, zone: zone.id, error.message, error.remedy)
+    }
+
+    private static func noKey(of zone: ZoneInfo) -> CloudError {
+        CloudError(
+            code: .notInvited, message: "this device has no key for it",
+            remedy:
+                "Another device of your account may have made new keys: they are taken up as soon as they are seen here. If you were taken out of the share, that is said within minutes.",
+            path: "zones/\(zone.id)")
     }
 
     /// Takes up that another device of the account has handed a zone over, where what came after that can't be read. That holds
