@@ -142,7 +142,7 @@ extension Engine {
             // First what tells of devices that were retired: they hand nothing over.
             guard try takesUpAccount() else { throw Self.noKey(of: zone) }
             if zone.row.isMine { try keepHandover(of: zone, after: known, folder: folder) }
-            guard try !awaitsKeys(of: zone) else { throw Self.noKey(of: zone) }
+            guard try hasLeft(zone) || !awaitsKeys(of: zone) else { throw Self.noKey(of: zone) }
             let signature = try folder.newestSignature(
                 of: named, after: known, admins: Set(zone.control.participants.keys.filter(zone.control.isAdmin)))
             return try end(zone.id, signature)
