@@ -95,7 +95,8 @@ extension Engine {
             hintsAwaited[version] = since
             return now < since + hintsAwaitedMilliseconds
         }
-        for version in versions.subtracting(result) { hintsAwaited[version] = nil }
+        // Also those that heads name no more.
+        hintsAwaited = hintsAwaited.filter { now < $0.value + hintsAwaitedMilliseconds }
         return result
     }
 

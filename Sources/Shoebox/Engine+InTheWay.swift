@@ -6,8 +6,9 @@ import ShoeboxWorld
 
 import class GRDB.Database
 
-// What a user put where they may not add, into the shared folder or a share that they have handed over, stays on this machine and is in no record, as do files
-// that are left out. They must not keep what the records say from being shown, for ever, because they have the same name.
+// What a user put where they may not add, into the shared folder or a share that they have handed over, stays on this
+// machine and is in no record, as do files that are left out. They must not keep what the records say from being shown,
+// for ever, because they have the same name.
 
 extension Engine {
     /// Gives what stands where something has to go another name, beside it, if no scan would ever take it: in others'

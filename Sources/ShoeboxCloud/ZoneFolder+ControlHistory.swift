@@ -414,16 +414,16 @@ extension ZoneFolder {
         opened: ZoneKeyring
     ) -> ZoneKeyring {
         var result = known
-        let epochs = Set((counted + doubted.sorted { $0.version > $1.version }.prefix(Self.doubtedMax)).map(\.epoch))
         for file in counted.sorted(by: { $0.version > $1.version }) {
-            // Perhaps only another one holds the key that it needs.
+            // Perhaps only another one holds the key that it needs; what can't be opened brings none.
             if let epoch = file.epoch, let key = opened.key(epoch) { try? result.insert(key, for: epoch) }
             var ring = result
             guard (try? open(file, identity: identity, keyring: &ring)) != nil else { continue }
             result = ring
         }
-        for file in doubted
-        where file.epoch.map({ epochs.contains($0) }) == true && result.epochs.count < Self.epochsMax {
+        for file in doubted.sorted(by: { $0.version > $1.version }).prefix(Self.doubtedMax)
+        where result.epochs.count < Self.epochsMax {
+            // Not for this account, or damaged: nobody has to have it.
             var ring = result
             guard (try? file.unwrap(into: &ring, identity: identity)) != nil else { continue }
             result = ring
