@@ -146,7 +146,7 @@ extension Database {
     }
 
     /// Keeps the fields that a sidecar is written from, or (an empty `rev`) that were read last of one that a person made, or (a name
-    /// of `readState`) of one that a person changed, and forgets those older than a time.
+    /// of `readState`) of one that a person changed, and forgets those that were followed by another one so long ago.
     public func setSidecarState(
         rev: String, of id: RecordID, fields: Data, nowMilliseconds: UInt64, keptMilliseconds: UInt64
     ) throws {
@@ -154,10 +154,14 @@ extension Database {
             rev, id.zone.data, id.name.data, fields, Int64(bitPattern: nowMilliseconds),
         ])
         let oldest = Int64(bitPattern: nowMilliseconds) - Int64(bitPattern: keptMilliseconds)
+        // Not by its own age: one that was shown for a year, and until now, is what an editor holds open.
         try cachedStatement(
             sql: """
-                DELETE FROM sidecarState WHERE zone = ?1 AND record = ?2 AND created < ?3
-                    AND rev <> (SELECT rev FROM sidecar WHERE zone = ?1 AND record = ?2)
+                DELETE FROM sidecarState WHERE zone = ?1 AND record = ?2
+                    AND rev <> COALESCE((SELECT rev FROM sidecar WHERE zone = ?1 AND record = ?2), '')
+                    AND EXISTS (SELECT 1 FROM sidecarState AS later
+                        WHERE later.zone = ?1 AND later.record = ?2 AND later.rev <> '' AND instr(later.rev, ' ') = 0
+                        AND later.created > sidecarState.created AND later.created < ?3)
                 """
         ).execute(arguments: [id.zone.data, id.name.data, oldest])
     }

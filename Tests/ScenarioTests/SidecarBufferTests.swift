@@ -62,6 +62,24 @@ import Testing
         }
     }
 
+    /// What was opened is kept from when something else was shown, not from when it was written.
+    @Test func `a buffer of a sidecar that was written long ago is saved as often as one of today`() throws {
+        let (village, alice, second, buffer) = try opened()
+        village.world.clock.advance(milliseconds: 60 * 86_400_000)
+        let disk = alice.machine.library
+        let tagged = try Self.edits[0].made(in: buffer)
+        for text in [tagged, try Self.edits[2].made(in: tagged)] {
+            try disk.write("a.jpg.json", text)
+            try #require(try village.settle())
+        }
+        try #require(try fields(second) == SidecarFields(caption: "before", tags: ["Lake"], rating: 4))
+        try disk.write("a.jpg.json", buffer)
+        try #require(try village.settle())
+        for replica in [alice, second] {
+            #expect(try fields(replica) == SidecarFields(caption: "before", tags: []))
+        }
+    }
+
     @Test func `what others said meanwhile stays when something is taken back in a buffer`() throws {
         let (village, alice, second, buffer) = try opened()
         let disk = alice.machine.library
