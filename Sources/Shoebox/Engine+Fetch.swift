@@ -107,18 +107,33 @@ extension Engine {
         return count
     }
 
+    /// The most chains of one account that are read in a zone, and of all accounts: each is named in every head, and every change may
+    /// name each. A device has another chain after each time that its state was put back.
+    private var replicasMax: Int { 128 }
+    private var replicasOfAllMax: Int { 3_000 }
+
+    private func reportExcess(of account: AccountID, in id: ZoneID) throws {
+        try report(
+            "tooManyReplicas", path: "zones/\(id)/heads", zone: id,
+            "\(label(of: account)) publishes in '\(zones[id]?.control.title ?? "")' as more than \(replicasMax) replicas; what comes from further ones is not read.",
+            "No honest device does so. Take them out of the share; the files of theirs in 'heads' and 'log' can be removed then."
+        )
+    }
+
     /// Polls every known replica's head, and looks for new replicas now and then. Nil if the zone isn't there at all.
     func readHeads(_ id: ZoneID, folder: ZoneFolder) throws -> [ReplicaID: HeadRecord]? {
         var peers = try store.read { db in try db.peers(of: id) }
         let now = world.uptimeMilliseconds()
         let knownReplicas = Set(peers.map(\.replica))
         let mentioned = Set((knownHeads[id] ?? [:]).values.flatMap(\.vector.keys))
+        var listed: [ReplicaID: HeadCursor] = [:]
         if peers.count < 2 || !mentioned.isSubset(of: knownReplicas)
             || now >= (replicasListed[id] ?? 0) + replicaListMilliseconds || replicasListed[id] == nil
         {
+            listed = try folder.replicas()
             // In one order, so that a simulation repeats itself.
-            let found = try folder.replicas().sorted { $0.key < $1.key }
-            for (replica, cursor) in found where !knownReplicas.contains(replica) {
+            for (replica, cursor) in listed.sorted(by: { $0.key < $1.key })
+            where !knownReplicas.contains(replica) && excessReplicas[id]?.contains(replica) != true {
                 let isOwn = replica == self.replica
                 if isOwn, zones[id]?.row.last == .start { continue }
                 peers.append(PeerRow(replica: replica, cursor: Data(cursor.description.utf8)))
@@ -129,7 +144,7 @@ extension Engine {
         var isWhole = true
         let lastRead = headsRead[id]
         defer { headsRead[id] = HeadsRead(uptime: now, wall: world.nowMilliseconds(), isWhole: isWhole) }
-        for var peer in peers where peer.replica != replica || peer.applied != zones[id]?.row.last {
+        for var peer in Array(peers) where peer.replica != replica || peer.applied != zones[id]?.row.last {
             let stored = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
             var cursor = stored
             // After a restart the record behind the cursor is not in memory: read the file again if it is needed.
@@ -139,7 +154,7 @@ extension Engine {
             let chain = ChainKey(zone: id, replica: peer.replica)
             if isLostAndJustRead(chain, now: now) { continue }
             let reading: HeadReading
-            do { reading = try folder.readHead(peer.replica, from: cursor) } catch {
+            do { reading = try folder.readHead(peer.replica, from: cursor, newest: listed[peer.replica]) } catch {
                 guard error.concernsOneZone else { throw error }
                 isWhole = false
                 try report(
@@ -163,6 +178,17 @@ extension Engine {
                 continue
             }
             try noteFound(chain)
+            if peer.account == nil {
+                guard peers.count(where: { $0.account == newest.account }) < replicasMax, peers.count < replicasOfAllMax
+                else {
+                    excessReplicas[id, default: []].insert(peer.replica)
+                    try reportExcess(of: newest.account, in: id)
+                    continue
+                }
+                if let index = peers.firstIndex(where: { $0.replica == peer.replica }) {
+                    peers[index].account = newest.account
+                }
+            }
             // A newer whole record says all that the damaged ones said: a crash while appending leaves such.
             try clearProblems("headDamaged", in: id, below: "/heads/\(peer.replica)")
             heads[peer.replica] = newest

@@ -96,6 +96,12 @@ public final class Engine {
     var acknowledged: [ChainKey: UInt64] = [:]
     /// How far others have the very segments that this replica published, as it was last stored.
     var confirmed: [ChainKey: UInt64] = [:]
+    /// Since when (uptime) what was built for a zone under a former key was not seen in the container.
+    var outboxAwaited: [ZoneID: UInt64] = [:]
+    /// Assets that turned out to be damaged, by where they are: how often they were read, and when that is done again (uptime).
+    var damagedReads: [String: (count: Int, due: UInt64)] = [:]
+    /// Replicas beyond the number that one account may have in a zone.
+    var excessReplicas: [ZoneID: Set<ReplicaID>] = [:]
     /// When the contents of a zone were last offered again (uptime).
     var lastOffered: [ZoneID: UInt64] = [:]
     /// When it was last looked whether the container has lost what others have published (uptime).

@@ -36,6 +36,20 @@ extension ZoneFolder {
         return result
     }
 
+    /// Reads what is new in a replica's head; where that is nothing, also in the newest file that a listing shows. The file before
+    /// it need not lead there: a mount that was put back to a backup has it as it was, and its writer goes on in the next.
+    ///
+    /// - Parameter newest: the start of that file; nil if nothing was listed.
+    /// - Throws: `.offline` or `.mount`.
+    public func readHead(
+        _ replica: ReplicaID, from cursor: HeadCursor, newest listed: HeadCursor?
+    ) throws(CloudError) -> HeadReading {
+        let reading = try readHead(replica, from: cursor)
+        guard reading.newest == nil, let listed, listed.file > reading.cursor.file else { return reading }
+        let next = try readHead(replica, from: HeadCursor(file: listed.file, serial: cursor.serial))
+        return next.newest == nil ? reading : next
+    }
+
     /// Reads what is new in a replica's head: one small read when nothing is.
     ///
     /// The newest record is the one of the greatest serial whose signature holds. Bytes that are no record are passed
@@ -180,6 +194,7 @@ extension ZoneFolder {
             let there = try fileEnd(identity.replica, HeadCursor(file: file))
             let last = try append(file, at: there, serial: next.serial + 2, nextFile: 0)
             _ = try append(next.file, at: end, serial: next.serial + 1, nextFile: file)
+            removeHeads(identity.replica, before: next.file)
             next = last
         } else {
             next = try append(next.file, at: end, serial: next.serial + 1, nextFile: 0)
@@ -188,6 +203,15 @@ extension ZoneFolder {
             replica: identity.replica, account: identity.account, device: identity.device, serial: next.serial,
             content: content)
         return (record, next)
+    }
+
+    /// Removes files of the own head that say nothing any more which later ones do not: a head grows with all that happens. Who has not
+    /// read so far finds the newest by its name.
+    private func removeHeads(_ replica: ReplicaID, before file: UInt64) {
+        for old in (file > 3 ? file - 3 : 0)..<file {
+            // What can't be removed now is tried again with the next file.
+            do throws(FileError) { try access.mount.remove(headPath(replica, old)) } catch { continue }
+        }
     }
 
     /// How many bytes a file has, by reading on from the cursor; 0 if there is none.

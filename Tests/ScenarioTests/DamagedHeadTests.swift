@@ -9,6 +9,31 @@ import Testing
 
 /// The file that names what a device published, overwritten or gone: everybody who had read it says so, until that device mends it.
 @Suite struct DamagedHeadTests {
+    /// The file before it does not lead there any more.
+    @Test func `a head that went on in its next file before the mount was put back to a backup is read there`() throws {
+        let party = try Party(bob: "readWrite")
+        let storage = party.village.world.storage
+        let directory = "zones/\(party.zone)/heads/\(party.alice.identity.replica)"
+        let (first, next) = (try #require(MountPath(directory + ".0")), try #require(MountPath(directory + ".1")))
+        let backup = try #require(storage.rawRead(first))
+        // As after many thousand changes, while the others are away.
+        storage.rawWrite(first, backup + [UInt8](repeating: 0, count: 1_048_576))
+        try party.alice.machine.library.write("Summer/new.jpg", "new")
+        try party.rounds(of: party.alice, 4)
+        try #require(storage.rawRead(next) != nil)
+        storage.rawWrite(first, backup)
+        storage.rawRemove(next)
+        try party.alice.machine.library.write("Summer/later.jpg", "later")
+        try party.rounds(of: party.alice, 4)
+        for _ in 0..<4 {
+            try party.village.pass(2)
+            party.village.world.clock.advance(milliseconds: 20_000)
+        }
+        try #require(try party.village.settle())
+        party.expectShown(Party.content.merging(["new.jpg": "new", "later.jpg": "later"]) { $1 })
+        for replica in party.village.replicas { #expect(replica.problems.isEmpty, "\(replica.problems)") }
+    }
+
     enum Damage: CaseIterable { case rubbish, shorterRubbish, longerRubbish, emptied, gone, putBack }
 
     @Test(arguments: Damage.allCases, [false, true])

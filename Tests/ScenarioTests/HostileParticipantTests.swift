@@ -16,6 +16,23 @@ import Testing
         return try #require(try replica.store.read { db in try db.files(in: zone).first { $0.name == wanted } })
     }
 
+    @Test func `one who publishes as hundreds of replicas is named, and stops nobody`() throws {
+        let party = try Party(bob: "readWrite")
+        for number in 0..<160 as Range<UInt64> {
+            let forger = try Forger(party.bob, zone: party.zone, in: party.village, seed: 1_000 + number)
+            try forger.send([try forger.photo("bob \(number).jpg", "bob \(number)")])
+        }
+        try party.village.meet()
+        party.expectNamed("tooManyReplicas", by: [party.alice, party.carol], containing: "bob")
+        try party.alice.machine.library.write("Summer/later.jpg", "later")
+        try party.carol.machine.shared.write("alice/Summer/hers.jpg", "hers")
+        try party.village.meet()
+        #expect(party.carol.tree(.shared)["alice/Summer/later.jpg"] == "later")
+        #expect(party.alice.tree(.library)["Summer/hers.jpg"] == "hers")
+        let known = try party.alice.store.read { db in try db.peers(of: party.zone) }
+        #expect(known.count(where: { $0.account == party.bob.identity.account }) == 128)
+    }
+
     @Test func `what a read-only participant writes into the container counts for nobody`() throws {
         let party = try Party(bob: "readOnly")
         let forger = try Forger(party.bob, zone: party.zone, in: party.village)
