@@ -228,7 +228,24 @@ int shoebox_set_modified_at(int directory, const char *name, int64_t value) {
     return utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
 }
 
+// Where the file system asks its server for a lease, it says EAGAIN when that gives none, whoever has the file open: nfs4_setlease
+// without a delegation, cifs_setlease without an oplock.
+static int leases_are_of_kernel(int file) {
+    switch (shoebox_file_system_type(file)) {
+    case 0x6969:      // NFS
+    case 0x517b:      // SMB
+    case 0xff534d42:  // CIFS
+    case 0xfe534d42:  // SMB2
+    case 0x01021997:  // 9p
+    case 0x00c36400:  // Ceph
+    case 0x5346414f:  // AFS
+        return 0;
+    default: return 1;
+    }
+}
+
 int shoebox_has_writer(int file) {
+    if (!leases_are_of_kernel(file)) return 0;
     // A writer that opens the file while the lease is held makes the kernel signal us; SIGIO would end the process,
     // SIGURG is ignored unless somebody asked for it.
     if (fcntl(file, F_SETSIG, SIGURG) != 0) return 0;

@@ -67,7 +67,7 @@ extension Engine {
 
     /// An applier for a watched folder.
     func makeApplier(_ root: RootKind) -> FileApplier {
-        FileApplier(
+        var applier = FileApplier(
             files(root), nowMilliseconds: world.nowMilliseconds, randomBytes: world.randomBytes,
             content: { [self] id, hash in try content(hash, of: id) },
             recordIntent: { [self] intent in
@@ -77,6 +77,15 @@ extension Engine {
                         contentHash: intent.contentHash, boot: world.bootID)
                 }
             })
+        applier.running = RunningTime(boot: world.bootID, uptimeMilliseconds: world.uptimeMilliseconds)
+        return applier
+    }
+
+    /// Puts off reading a damaged asset again: it may be large, and nobody mends it under that name. Less and less often.
+    private func noteDamagedRead(_ location: String) {
+        let count = (damagedReads[location]?.count ?? 0) + 1
+        let pause = min(UInt64(5_000) << UInt64(min(count - 1, 10)), 3_600_000)
+        damagedReads[location] = (count, world.uptimeMilliseconds() + pause)
     }
 
     /// The bytes of a record: from a local file that has them, else from the container.
@@ -102,11 +111,21 @@ extension Engine {
                         code: .absent, operation: "download", path: state?.fileName?.description ?? "",
                         reason: "its content has not been published yet")
                 }
+                let location = asset.location ?? ""
+                if let read = damagedReads[location], world.uptimeMilliseconds() < read.due {
+                    throw FileError(
+                        code: .contentDamaged, operation: "download", path: state?.fileName?.description ?? "",
+                        reason: "its bytes in the cloud folder are damaged; they are read again in a while")
+                }
                 do {
                     try AssetStore(mount: world.mount).download(asset, into: take)
+                    damagedReads[location] = nil
                     try want(nil, hash, in: id.zone)
                 } catch let error as CloudError {
-                    if error.code == .damaged { damagedAssets.insert(hash) }
+                    if error.code == .damaged {
+                        damagedAssets.insert(hash)
+                        noteDamagedRead(location)
+                    }
                     try noteUnread(asset, error, in: id.zone)
                     throw FileError(
                         code: error.code == .damaged ? .contentDamaged : .absent, operation: "download",

@@ -16,19 +16,34 @@ extension Engine {
     /// - Throws: when the trash can't be looked at.
     func forgetPutAway(_ gone: [BaseRow], _ root: RootKind) throws -> Set<RecordID> {
         guard !gone.isEmpty else { return [] }
-        let trashed = try makeApplier(root).trashedFiles()
-        guard !trashed.isEmpty else { return [] }
-        let putAway = try store.read { db in
-            try gone.map { row in try [row] + rows(in: row, db) }.filter { rows in
-                // What others deleted is gone for good, and its sidecar follows it as always.
-                try rows.contains { row in try isIn(trashed, row) && db.record(row.id)?.isLive == true }
-            }
+        let applier = makeApplier(root)
+        let back = try applier.recoverExchanges()
+        for path in back {
+            log("'\(display(path, root))' is in its place again: it was being replaced when that was interrupted")
+            later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
         }
-        guard !putAway.isEmpty else { return [] }
+        let there = try store.read { db in
+            try gone.filter { row in try db.basePath(of: row.id, top: [top(root)]).map(back.contains) ?? false }
+        }
+        let trashed = try applier.trashedFiles()
+        guard !trashed.isEmpty else { return Set(there.map(\.id)) }
+        let putAway = try store.read { db in
+            try gone.filter { row in !there.contains { $0.id == row.id } }
+                .map { row in try [row] + rows(in: row, db) }.filter { rows in
+                    // What others deleted is gone for good, and its sidecar follows it as always.
+                    try rows.contains { row in
+                        guard let item = item(of: row, in: trashed), try db.record(row.id)?.isLive == true else {
+                            return false
+                        }
+                        return try applier.isItem(item, of: row.id, from: db.basePath(of: row.id, top: [top(root)]))
+                    }
+                }
+        }
+        guard !putAway.isEmpty else { return Set(there.map(\.id)) }
         try forget(Array(putAway.joined()))
         log("\(putAway.count) files or folders are gone as they were put into the trash")
         // No key path: the runtime copies overlapping memory for one through an optional.
-        return Set(putAway.compactMap { $0.first?.id })
+        return Set(putAway.compactMap { $0.first?.id }).union(there.map(\.id))
     }
 
     /// Forgets that files and folders which are gone are shown.
@@ -72,8 +87,8 @@ extension Engine {
         return Set(dead.map(\.id))
     }
 
-    private func isIn(_ trashed: Set<FileIdentity>, _ row: BaseRow) -> Bool {
-        row.kind == .file && row.stamp.birthNanoseconds != 0 && trashed.contains(row.stamp.identity)
+    private func item(of row: BaseRow, in trashed: [FileIdentity: RelativePath]) -> RelativePath? {
+        row.kind == .file && row.stamp.birthNanoseconds != 0 ? trashed[row.stamp.identity] : nil
     }
 
     /// All that the state knows in a folder, however deep; nothing in a file.

@@ -16,6 +16,7 @@ extension Engine {
     func recover(_ root: RootKind) throws {
         guard !recovered.contains(root) else { return }
         passedOver = passedOver.filter { $0.root != root }
+        makeApplier(root).closeDirectories()
         var isWhole = try recoverParked(root)
         if try !recoverMade(root) { isWhole = false }
         if try !recoverIntents(root) { isWhole = false }

@@ -31,7 +31,7 @@ extension Engine {
         let isOverdue = try applier.oldestTrashDay().map { $0 + Self.dayMilliseconds <= limit } ?? false
         var failures: [FileError] = []
         if let limit = try noteOverdue(isOverdue ? limit : nil, root) {
-            failures += applier.emptyTrash(olderThanMilliseconds: limit)
+            failures += applier.emptyTrash(olderThanMilliseconds: limit, keptMilliseconds: kept)
         }
         if let limit = settings.trashBytesMax { failures += applier.shrinkTrash(toBytes: limit) }
         for failure in failures.prefix(3) { log("not removed from the trash: \(failure)") }
@@ -41,13 +41,17 @@ extension Engine {
     /// each look of a day, of the time that this machine ran: what only the present clock says so is not.
     private func noteOverdue(_ limit: UInt64?, _ root: RootKind) throws -> UInt64? {
         let keys = ["For", "Seen", "Limit"].map { "trashOverdue\($0).\(root.rawValue)" }
-        let known = try store.read { db in try keys.map { try db.metaNumber($0) } }
+        let bootKey = "trashOverdueBoot.\(root.rawValue)"
+        let (known, boot) = try store.read { db in (try keys.map { try db.metaNumber($0) }, try db.metaText(bootKey)) }
         let uptime = Int64(clamping: world.uptimeMilliseconds())
         var total: Int64 = 0
         var counted = limit
         if let limit, let overdueFor = known[0], let seen = known[1], let before = known[2] {
-            // After a start of the machine, what it ran since then counts.
-            total = overdueFor.addingReportingOverflow(uptime >= seen ? uptime - seen : uptime).partialValue
+            // After a start of the machine, what it ran since then counts; at least an hour, as one that is switched off each day may
+            // be asked only once.
+            let isSameStart = boot == nil || boot == world.bootID
+            let ran = isSameStart && uptime >= seen ? uptime - seen : max(uptime, 3_600_000)
+            total = overdueFor.addingReportingOverflow(ran).partialValue
             counted = min(limit, UInt64(clamping: before))
         }
         let isDue = counted != nil && total >= Int64(Self.dayMilliseconds)
@@ -55,6 +59,7 @@ extension Engine {
         guard values != nil || known[0] != nil else { return nil }
         try store.write { db in
             for (index, key) in keys.enumerated() { try db.setMetaText(key, values.map { "\($0[index])" }) }
+            try db.setMetaText(bootKey, values == nil ? nil : world.bootID)
         }
         return isDue ? counted : nil
     }

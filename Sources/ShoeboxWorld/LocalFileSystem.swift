@@ -39,6 +39,12 @@ public enum RenameMode: Hashable, Sendable {
     case exchange
 }
 
+/// Where an exchange puts one of the two for an instant, on a file system that can't exchange them in one step.
+public enum ExchangeAside {
+    /// The name beside the source for what the target had, from the source's name.
+    public static func name(for source: [UInt8]) -> [UInt8] { Array(source.prefix(250)) + Array(".swap".utf8) }
+}
+
 /// A file opened for reading. Not thread-safe; closed when released.
 public protocol ReadableFile: AnyObject {
     /// The stamp of the open file now.

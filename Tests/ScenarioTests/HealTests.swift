@@ -399,6 +399,36 @@ import Testing
         try party.expectGoesOn()
     }
 
+    @Test func `what is damaged for good is read less and less often`() throws {
+        let party = try Party(bob: "readWrite")
+        let storage = party.village.world.storage
+        try party.carol.engine.round(.all, reachesContainer: false)
+        let before = Set(party.village.assetNames)
+        try party.alice.machine.library.write("Summer/film.mov", "a long film")
+        try party.rounds(of: party.alice, 4)
+        let asset = try #require(party.village.assetNames.first { !before.contains($0) })
+        let path = try #require(MountPath(asset))
+        storage.rawWrite(path, try #require(storage.rawRead(path)).map { $0 ^ 0x55 })
+        let reads = Mutex(0)
+        party.carol.machine.faults.setRule { operation in
+            if operation.part == "mount", operation.path.hasSuffix(asset), operation.name == "read" {
+                reads.withLock { $0 += 1 }
+            }
+            return nil
+        }
+        func wait() throws -> Int {
+            reads.withLock { $0 = 0 }
+            for _ in 0..<60 {
+                try party.carol.round()
+                party.village.world.clock.advance(milliseconds: 10_000)
+            }
+            return reads.withLock { $0 }
+        }
+        let (first, second) = (try wait(), try wait())
+        #expect(first > 0 && first < 30 && second < first, "\(first), \(second)")
+        #expect(party.carol.problems.contains { $0.code == "contentDamaged" }, "\(party.carol.problems)")
+    }
+
     @Test(arguments: ["absent", "damaged"])
     func `a segment that is lost while its writer's head stays comes back from the writer, for who needs it`(
         how: String

@@ -331,6 +331,58 @@ import Testing
         #expect(trash(alice, .library) == ["aaa"])
     }
 
+    @Test(arguments: [false, true])
+    func `what went to the trash before a late clock was set is kept for as long as anything else`(isLimited: Bool)
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let (alice, world) = (party.alice, party.village.world)
+        if isLimited { alice.engine.settings.trashBytesMax = 16 }
+        try party.bob.machine.shared.write("alice/Summer/deep/b.jpg", "older")
+        try #require(try party.village.settle())
+        alice.machine.clock.step(milliseconds: -Int64(40 * Self.day))
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "edited by bob")
+        try #require(try party.village.settle())
+        #expect(trash(alice, .library) == ["aaa", "bbb"])
+        alice.machine.clock.step(milliseconds: Int64(40 * Self.day))
+        if isLimited {
+            try party.bob.machine.shared.write("alice/Summer/a.jpg", "and again")
+            try #require(try party.village.settle())
+        }
+        func wait(days: Int) throws {
+            for _ in 0..<days * 6 {
+                world.clock.advance(milliseconds: 4 * 3_600_000)
+                try party.village.pass(1)
+            }
+        }
+        try wait(days: 3)
+        #expect(trash(alice, .library) == (isLimited ? ["aaa", "edited by bob"] : ["aaa", "bbb"]))
+        guard !isLimited else { return }
+        try wait(days: 26)
+        #expect(trash(alice, .library).contains("aaa"))
+        try wait(days: 6)
+        #expect(trash(alice, .library).isEmpty)
+    }
+
+    /// Each day for three quarters of an hour.
+    @Test func `the trash of a machine that is switched off each day is emptied, too`() throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, world) = (party.alice, party.village.world)
+        try party.bob.machine.shared.write("alice/Summer/a.jpg", "edited by bob")
+        try #require(try party.village.settle())
+        #expect(trash(alice, .library) == ["aaa"])
+        for day in 0..<70 {
+            alice.machine.powerCut(.losingNothing)
+            try alice.restart()
+            try party.village.pass(1)
+            world.clock.advance(milliseconds: 60_000)
+            try party.village.pass(1)
+            if day < 30 { #expect(trash(alice, .library) == ["aaa"]) }
+            world.clock.advance(milliseconds: Self.day - 60_000)
+        }
+        #expect(trash(alice, .library).isEmpty)
+    }
+
     @Test func `of too much in the trash the oldest goes`() throws {
         let party = try Party(bob: "readWrite")
         party.alice.engine.settings.trashBytesMax = 8

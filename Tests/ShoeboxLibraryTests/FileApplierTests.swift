@@ -262,6 +262,51 @@ struct FileApplierTests {
         #expect(leftovers.isEmpty)
     }
 
+    /// Where the file system can't swap two names in one step.
+    @Test(arguments: ["a.jpg", "deep/a long name.swap", "gone/a.jpg"], [1, 2])
+    func `an exchange that was cut off between its steps is taken back, or ended`(name: String, steps: Int) throws {
+        try directory.makeDirectory("deep")
+        let photo = path(name)
+        try directory.makeDirectory("gone")
+        try directory.write("old", to: name)
+        #expect(applier().apply(.remove(record, at: photo, expecting: try stamp(name))) == .done(nil))
+        let item = try #require(try applier().trashItems().first).path.description
+        // As it was before the last step, or the two last ones.
+        try directory.rename(item, to: item + ".swap")
+        if steps == 1 {
+            try directory.write("new", to: item)
+            if name.hasPrefix("gone") { try directory.remove("gone") }
+        } else {
+            try directory.write("new", to: name)
+        }
+        let back = try applier().recoverExchanges()
+        guard steps == 1 else {
+            #expect(back.isEmpty && directory.text(of: name) == "new" && directory.text(of: item) == "old")
+            return
+        }
+        // Without its folder it stays where it is.
+        guard !name.hasPrefix("gone") else {
+            #expect(back.isEmpty && directory.text(of: item + ".swap") == "old")
+            return
+        }
+        #expect(back == [photo] && directory.text(of: name) == "old")
+        #expect(try applier().recoverExchanges().isEmpty)
+    }
+
+    @Test func `what is put away, or written aside, is closed to others`() throws {
+        try directory.write("old", to: "a.jpg")
+        let written = applier().apply(.write(record, at: path("b.jpg"), contentHash: hash("new"), replacing: nil))
+        #expect(written == .done(try stamp("b.jpg")))
+        #expect(applier().apply(.remove(record, at: path("a.jpg"), expecting: try stamp("a.jpg"))) == .done(nil))
+        for name in [".shoebox/trash", ".shoebox/tmp"] {
+            #expect(try stamp(name).mode == 0o700)
+            // As an earlier version made it.
+            try directory.files.setMode(path(name), 0o755)
+        }
+        applier().closeDirectories()
+        for name in [".shoebox/trash", ".shoebox/tmp"] { #expect(try stamp(name).mode == 0o700) }
+    }
+
     @Test func `moving to a taken name moves nothing`() throws {
         try directory.write("1", to: "a")
         try directory.write("2", to: "b")

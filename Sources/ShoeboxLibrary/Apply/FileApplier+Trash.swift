@@ -31,26 +31,45 @@ extension FileApplier {
         let day = OwnPaths.trash.appending(try ownName(Self.dayName(of: now)))
         try ensureDirectory(day)
         let unique = encodeHex(randomBytes(8))
-        let name = path.last?.bytes ?? []
-        guard let itemName = FileName(bytes: Array("\(unique)-".utf8) + name.prefix(255 - unique.utf8.count - 1)) else {
+        guard let itemName = path.last.flatMap({ Self.itemName(unique, $0) }) else {
             throw FileError(code: .badName, operation: "remove", path: path.description)
         }
         let info = day.appending(try ownName("\(unique).json"))
-        try writeInfo(info, originalPath: path, record: record, now: now)
+        try writeInfo(info, note(path, record, now: now))
         return (day.appending(itemName), info)
     }
 
-    func writeInfo(
-        _ info: RelativePath, originalPath: RelativePath, record: RecordID?, now: UInt64
-    ) throws(FileError) {
+    /// What is noted about something in the trash, or put aside.
+    struct Note {
+        /// Where it was.
+        var path: RelativePath
+        /// The record that it was shown for, if any.
+        var record: RecordID?
+        /// When it was put there, milliseconds since 1970, as the clock of now says.
+        var removedMilliseconds: UInt64
+        /// The start of the machine after which that was, and after how many milliseconds; if known.
+        var running: (boot: String, uptimeMilliseconds: UInt64)?
+    }
+
+    private func note(_ path: RelativePath, _ record: RecordID?, now: UInt64) -> Note {
+        Note(
+            path: path, record: record, removedMilliseconds: now,
+            running: running.map { ($0.boot, $0.uptimeMilliseconds()) })
+    }
+
+    private func writeInfo(_ info: RelativePath, _ note: Note) throws(FileError) {
         var members: [JSONObject.Member] = [
-            .init("pathHex", .string(encodeHex(originalPath.bytes))),
-            .init("path", .string(originalPath.description)),
-            .init("removedMilliseconds", .number(JSONNumber(now))),
+            .init("pathHex", .string(encodeHex(note.path.bytes))),
+            .init("path", .string(note.path.description)),
+            .init("removedMilliseconds", .number(JSONNumber(note.removedMilliseconds))),
         ]
-        if let record {
+        if let record = note.record {
             members.append(.init("zone", .string(record.zone.description)))
             members.append(.init("record", .string(record.name.description)))
+        }
+        if let running = note.running {
+            members.append(.init("boot", .string(running.boot)))
+            members.append(.init("uptimeMilliseconds", .number(JSONNumber(running.uptimeMilliseconds))))
         }
         let file = try files.create(info)
         try file.write(encodeDocument(format: Self.format, members))
@@ -60,9 +79,7 @@ extension FileApplier {
     /// What is noted about something in the trash, or put aside; nil if that is gone or damaged.
     ///
     /// - Throws: when it can't be read now.
-    func readInfo(
-        _ info: RelativePath
-    ) throws(FileError) -> (path: RelativePath, record: RecordID?, removedMilliseconds: UInt64)? {
+    func readInfo(_ info: RelativePath) throws(FileError) -> Note? {
         let bytes: [UInt8]
         do throws(FileError) { bytes = try files.readAll(info, maxBytes: 65_536) } catch {
             guard error.isTransient, error.code != .absent else { return nil }
@@ -82,7 +99,27 @@ extension FileApplier {
         {
             record = RecordID(zone: zone, name: name)
         }
-        return (path, record, object["removedMilliseconds"]?.integer.flatMap(UInt64.init(exactly:)) ?? 0)
+        var note = Note(
+            path: path, record: record,
+            removedMilliseconds: object["removedMilliseconds"]?.integer.flatMap(UInt64.init(exactly:)) ?? 0)
+        if let boot = object["boot"]?.text,
+            let uptime = object["uptimeMilliseconds"]?.integer.flatMap(UInt64.init(exactly:))
+        {
+            note.running = (boot, uptime)
+        }
+        if let age = age(of: note) {
+            let now = nowMilliseconds()
+            note.removedMilliseconds = now - min(now, age)
+        }
+        return note
+    }
+
+    /// For how long something has been in the trash, milliseconds, whatever the clock was then; nil if it is not since this start of
+    /// the machine.
+    private func age(of note: Note) -> UInt64? {
+        guard let running, let then = note.running, then.boot == running.boot else { return nil }
+        let now = running.uptimeMilliseconds()
+        return then.uptimeMilliseconds <= now ? now - then.uptimeMilliseconds : nil
     }
 
     /// Everything in the trash, the oldest day first. Empty where there is no trash yet.
@@ -108,15 +145,26 @@ extension FileApplier {
         return items
     }
 
-    /// The files that lie in the trash, whatever is noted of them.
-    public func trashedFiles() throws(FileError) -> Set<FileIdentity> {
-        var result: Set<FileIdentity> = []
+    /// The files that lie in the trash, whatever is noted of them, and where each does.
+    public func trashedFiles() throws(FileError) -> [FileIdentity: RelativePath] {
+        var result: [FileIdentity: RelativePath] = [:]
         for (_, day) in try trashDays() {
             for entry in try files.list(day) where entry.kind == .file && entry.stamp.birthNanoseconds != 0 {
-                result.insert(entry.stamp.identity)
+                result[entry.stamp.identity] = day.appending(entry.name)
             }
         }
         return result
+    }
+
+    /// Whether something in the trash was put there as this record, or from this path; also if nothing is noted of it. A hard link
+    /// to it is another photo.
+    ///
+    /// - Throws: when what is noted can't be read now.
+    public func isItem(_ item: RelativePath, of id: RecordID, from path: RelativePath?) throws(FileError) -> Bool {
+        guard let unique = item.last.flatMap(Self.unique(ofItem:)),
+            let note = try readInfo(item.parent.appending(try ownName("\(unique).json")))
+        else { return true }
+        return note.record?.name == id.name || note.path == path
     }
 
     /// Moves something from the trash to a free path, making the folders on the way there.
@@ -138,16 +186,94 @@ extension FileApplier {
     /// Deletes for good what was put into the trash on days that were over by then; the failures, if any.
     ///
     /// What lies there under a name that is no day stays.
-    public func emptyTrash(olderThanMilliseconds limit: UInt64) -> [FileError] {
+    ///
+    /// - Parameter kept: how long something stays that is known to be younger than its day says, milliseconds.
+    public func emptyTrash(olderThanMilliseconds limit: UInt64, keptMilliseconds kept: UInt64 = 0) -> [FileError] {
         var failures: [FileError] = []
         do throws(FileError) {
             for (start, day) in try trashDays() where start + Self.dayMilliseconds <= limit {
+                do throws(FileError) { try keepYounger(in: day, than: kept) } catch {
+                    // What can't be looked at now may be one of those.
+                    failures.append(error)
+                    continue
+                }
                 deleteTree(day, &failures)
             }
         } catch {
             failures.append(error)
         }
         return failures
+    }
+
+    /// Moves what was put into the trash under a wrong date, as before the clock was set, to the day on which that was.
+    private func keepYounger(in day: RelativePath, than kept: UInt64) throws(FileError) {
+        guard running != nil else { return }
+        for entry in try files.list(day) {
+            guard let unique = Self.unique(ofItem: entry.name) else { continue }
+            let infoName = try ownName("\(unique).json")
+            guard let note = try readInfo(day.appending(infoName)), let age = age(of: note), age < kept else {
+                continue
+            }
+            let other = OwnPaths.trash.appending(try ownName(Self.dayName(of: note.removedMilliseconds)))
+            guard other != day else { continue }
+            try ensureDirectory(other)
+            // Of a former try.
+            discard(other.appending(infoName))
+            try writeInfo(other.appending(infoName), note)
+            try files.rename(day.appending(entry.name), to: other.appending(entry.name), mode: .failIfExists)
+            discard(day.appending(infoName))
+        }
+    }
+
+    // MARK: Exchanges that were not ended
+
+    /// Whether what an exchange was to put into the trash lies beside its place there.
+    func isAside(_ item: RelativePath) -> Bool {
+        guard let name = item.last, let aside = FileName(bytes: ExchangeAside.name(for: name.bytes)) else {
+            return false
+        }
+        do throws(FileError) { return try files.entry(at: item.parent.appending(aside)) != nil } catch { return true }
+    }
+
+    /// Ends exchanges that take several steps where the file system has none in one, and that a crash or an error cut off: a file
+    /// that has no name any more gets its own back. No photo is taken for deleted before this was asked.
+    ///
+    /// - Returns: what is in its place again.
+    public func recoverExchanges() throws(FileError) -> Set<RelativePath> {
+        var back: Set<RelativePath> = []
+        for (_, day) in try trashDays() {
+            let names = Set(try files.list(day).map(\.name))
+            for name in names.sorted() where name.bytes.suffix(5) == Array(".swap".utf8) {
+                guard let unique = Self.unique(ofItem: name),
+                    let note = try readInfo(day.appending(ownName("\(unique).json"))), let original = note.path.last,
+                    let item = Self.itemName(unique, original), ExchangeAside.name(for: item.bytes) == name.bytes
+                else { continue }
+                let aside = day.appending(name)
+                if try isFree(note.path) {
+                    try files.rename(aside, to: note.path, mode: .failIfExists)
+                    back.insert(note.path)
+                } else if !names.contains(item) {
+                    try files.rename(aside, to: day.appending(item), mode: .failIfExists)
+                }
+            }
+        }
+        return back
+    }
+
+    /// Whether nothing is at a path, and its folder is there.
+    private func isFree(_ path: RelativePath) throws(FileError) -> Bool {
+        do throws(FileError) {
+            guard try files.entry(at: path) == nil else { return false }
+            return try files.entry(at: path.parent)?.kind == .directory
+        } catch {
+            guard error.code == .absent || error.code == .unexpectedKind else { throw error }
+            return false
+        }
+    }
+
+    /// The name of something in the trash.
+    private static func itemName(_ unique: String, _ name: FileName) -> FileName? {
+        FileName(bytes: Array("\(unique)-".utf8) + name.bytes.prefix(255 - unique.utf8.count - 1))
     }
 
     /// The first millisecond of the oldest day in the trash; nil for an empty one.
@@ -268,7 +394,7 @@ extension FileApplier {
         try ensureDirectory(OwnPaths.temporary)
         let (parked, info) = try parkingPlace(record)
         discard(info)
-        try writeInfo(info, originalPath: from, record: record, now: nowMilliseconds())
+        try writeInfo(info, note(from, record, now: nowMilliseconds()))
         do throws(FileError) {
             try files.rename(from, to: parked, mode: .failIfExists)
         } catch {
@@ -306,7 +432,7 @@ extension FileApplier {
             guard let path = try readInfo(info)?.path else { return .stale("where \(record) was is not known") }
             guard try files.entry(at: target) == nil else { return .stale("something is aside for \(other)") }
             discard(targetInfo)
-            try writeInfo(targetInfo, originalPath: path, record: other, now: nowMilliseconds())
+            try writeInfo(targetInfo, note(path, other, now: nowMilliseconds()))
             try files.rename(parked, to: target, mode: .failIfExists)
             discard(info)
             return .done(try files.entry(at: target)?.stamp)

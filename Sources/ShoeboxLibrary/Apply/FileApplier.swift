@@ -3,6 +3,20 @@ public import ShoeboxModel
 public import ShoeboxPlanning
 public import ShoeboxWorld
 
+/// How long the machine runs, and since which start.
+public struct RunningTime {
+    /// The start, as `World.bootID`.
+    public var boot: String
+    /// The time since then, milliseconds.
+    public var uptimeMilliseconds: () -> UInt64
+
+    /// From its parts.
+    public init(boot: String, uptimeMilliseconds: @escaping () -> UInt64) {
+        self.boot = boot
+        self.uptimeMilliseconds = uptimeMilliseconds
+    }
+}
+
 /// Carries out what a plan says to do in a watched root, one operation at a time.
 ///
 /// - New bytes are written aside in `.shoebox/tmp`, hashed on the way, and only then renamed into place.
@@ -20,6 +34,8 @@ public struct FileApplier {
     let randomBytes: (Int) -> [UInt8]
     private let content: (RecordID, Digest32) throws -> FileContent
     private let recordIntent: (WriteIntent) throws -> Void
+    /// By what the age of something in the trash is known although the clock was set meanwhile; nil for the clock alone.
+    public var running: RunningTime?
     /// Whether each file's bytes are durable before it is in its place: for what nobody could write again.
     public var isDurable = false
 
@@ -46,7 +62,7 @@ public struct FileApplier {
         outcome { () throws(FileError) in
             switch operation {
             case .makeDirectory(_, let path): try makeDirectory(path)
-            case .move(_, let from, let to): try move(from, to)
+            case .move(let record, let from, let to): try move(record, from, to)
             case .park(let record, let from): try park(record, from)
             case .unpark(let record, let to): try unpark(record, to)
             case .write(let record, let path, let hash, let replaced):
@@ -100,12 +116,17 @@ public struct FileApplier {
         return .done(try files.entry(at: path)?.stamp)
     }
 
-    private func move(_ from: RelativePath, _ to: RelativePath) throws(FileError) -> ApplyOutcome {
+    private func move(
+        _ record: RecordID, _ from: RelativePath, _ to: RelativePath
+    ) throws(FileError) -> ApplyOutcome {
         do throws(FileError) {
             try files.rename(from, to: to, mode: .failIfExists)
         } catch {
             if error.code == .exists {
-                return .stale("'\(to)' is taken")
+                guard let here = stamp(at: from), let there = stamp(at: to), here.isSameFile(as: there) else {
+                    return .stale("'\(to)' is taken")
+                }
+                return try moveAnyway(record, from, to)
             } else if error.code == .absent {
                 return .stale("'\(from)' is gone, or the folder of '\(to)' is")
             }
@@ -114,6 +135,18 @@ public struct FileApplier {
             return .done(moved)
         }
         return .done(try files.entry(at: to)?.stamp)
+    }
+
+    /// Renames where the file itself answers to the new name, too: the names differ by what this file system does not tell apart,
+    /// such as capitals. If it does so as a second link, that stays, and so does this.
+    private func moveAnyway(
+        _ record: RecordID, _ from: RelativePath, _ to: RelativePath
+    ) throws(FileError) -> ApplyOutcome {
+        let parked = try park(record, from)
+        guard case .done = parked else { return parked }
+        let moved = try unpark(record, to)
+        if case .stale = moved { _ = try unpark(record, from) }
+        return moved
     }
 
     private func remove(
@@ -322,6 +355,8 @@ public struct FileApplier {
         } catch {
             // As above: then the two have changed places.
             if self.stamp(at: path)?.isSameFile(as: stamp) != true {
+                // Half done, where it takes several steps: the way back is kept, see `recoverExchanges`.
+                if isAside(item.path) { throw error }
                 discardOwn(item, stamp)
                 if error.code == .absent { return .stale("'\(path)' is gone") }
                 throw error
@@ -406,10 +441,23 @@ public struct FileApplier {
         return name
     }
 
+    /// Takes away what others may do in the directories for what is put away or written aside: a photo of a folder that is closed to
+    /// them is closed to them there, too.
+    public func closeDirectories() {
+        for path in [OwnPaths.temporary, OwnPaths.trash] { close(path) }
+    }
+
+    private func close(_ path: RelativePath) {
+        // Where the file system has no modes, or this is somebody else's, nothing can be done about it.
+        guard let mode = stamp(at: path)?.mode, mode & 0o077 != 0 else { return }
+        _ = failure(of: { () throws(FileError) in try files.setMode(path, mode & 0o700) })
+    }
+
     /// Makes a directory below `.shoebox`, but never that itself.
     func ensureDirectory(_ path: RelativePath) throws(FileError) {
         do throws(FileError) {
             try files.makeDirectory(path)
+            if path == OwnPaths.temporary || path == OwnPaths.trash { close(path) }
         } catch {
             if error.code == .exists {
             } else if error.code == .absent {

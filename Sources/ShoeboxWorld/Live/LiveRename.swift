@@ -40,7 +40,7 @@ enum LiveRename {
     /// The target's content goes beside the source first: at no instant is either without a name, and a crash leaves
     /// at most the target's name free and its content beside the source with `.swap` at the end.
     static func exchangeInThreeSteps(from: Int32, _ source: [CChar], to: Int32, _ target: [CChar]) -> Int32 {
-        let aside = Array(source.dropLast(1)) + cString(Array(".swap".utf8))
+        let aside = cString(ExchangeAside.name(for: source.dropLast(1).map { UInt8(bitPattern: $0) }))
         let first = rename(from: to, target, to: from, aside, mode: .failIfExists)
         if first != 0 { return first }
         let second = rename(from: from, source, to: to, target, mode: .failIfExists)
