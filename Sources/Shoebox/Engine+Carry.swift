@@ -126,7 +126,7 @@ extension Engine {
     }
 
     /// How far a chain can be read from its start, or from its snapshot; nil for to its end.
-    private func readable(_ head: HeadRecord, in zone: ZoneInfo, folder: ZoneFolder) throws -> UInt64? {
+    func readable(_ head: HeadRecord, in zone: ZoneInfo, folder: ZoneFolder) throws -> UInt64? {
         var position = Position.start
         while true {
             let page = try folder.readSegments(
@@ -149,10 +149,14 @@ extension Engine {
     /// today may be lost tomorrow, and who can't read it then goes by what the own head says of it.
     private func carry(_ peer: PeerRow, in zone: ZoneInfo) throws {
         guard try store.read({ db in try db.outbox(of: zone.id) }).isEmpty, try checkOwnChain(zone.id) else { return }
+        // What is read of a transaction, and not yet all of it, counts for nothing here: to vouch for it would be to lose it.
+        let staged = try store.read { db in try db.firstStaged(in: zone.id, by: peer.replica) }
+        let end = min(peer.applied.sequence, staged.map { $0 - 1 } ?? .max)
+        guard try end > carried(of: peer.replica, in: zone.id) else { return }
         let id = world.randomBytes(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
         let count = try store.write { db in
             let lost = try db.acceptedChanges(in: zone.id, by: peer.replica, after: 0)
-            try db.setMetaNumber(carriedKey(zone.id, peer.replica), Int64(bitPattern: peer.applied.sequence))
+            try db.setMetaNumber(carriedKey(zone.id, peer.replica), Int64(bitPattern: end))
             guard !lost.isEmpty, var row = try db.zone(zone.id) else { return 0 }
             let whole = SegmentTransaction(id: id, changes: lost.map(\.change))
             for part in SegmentBuilder.split([whole], changesMax: settings.segmentChangesMax) {

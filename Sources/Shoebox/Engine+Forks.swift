@@ -115,7 +115,7 @@ extension Engine {
                 pinned.content.last = last
                 let page = try folder.readSegments(
                     of: subject, after: .start, upTo: pinned, isSealed: zone.control.isSealed, keyring: zone.keyring)
-                guard !page.segments.isEmpty else { continue }
+                guard !page.segments.isEmpty, try readable(pinned, in: zone, folder: folder) == nil else { continue }
                 pinsTried[.init(zone: id, replica: subject)] = last
                 log("the chain of \(subject) in '\(zone.control.title)' is read again as its owner accepted it")
                 try store.write { db in try db.giveUpChain(of: subject, in: id) }

@@ -55,6 +55,7 @@ extension Engine {
         guard let zone = zones[id], zone.row.state == known.row.state, try checkOwnHead(zone, isIdle: isIdle) else {
             return 0
         }
+        guard try sealsForPresent(zone) else { return 0 }
         var count = 0
         if !isUnread, zone.mayAdd(account), try store.read({ db in try db.outbox(of: id) }).isEmpty {
             // By now more may be known of who may read it.
@@ -88,6 +89,38 @@ extension Engine {
             guard error.concernsOneZone else { throw error }
             log("who takes part in '\(zone.control.title)' could not be looked at: \(error)")
         }
+    }
+
+    /// How long the container must not have shown what is taken back, milliseconds: some mounts show late what is there.
+    private var outboxAwaitedMilliseconds: UInt64 { 120_000 }
+
+    /// Sees to it that what was built before somebody was put out, and is nowhere yet, is not published under the key that they have.
+    /// False if that is still to be found out.
+    private func sealsForPresent(_ zone: ZoneInfo) throws -> Bool {
+        let outbox = try store.read { db in try db.outbox(of: zone.id) }
+        guard zone.control.isSealed, let current = zone.keyring.current, let first = outbox.first,
+            try SegmentCoder.epoch(of: first.bytes) != current
+        else {
+            outboxAwaited[zone.id] = nil
+            return true
+        }
+        let folder = zoneFolder(zone.id)
+        let names = try folder.segmentNames(of: replica)
+        guard !outbox.contains(where: { names.contains(ZoneFolder.segmentName($0.position)) }),
+            try !folder.isThere(first.position, of: replica)
+        else {
+            outboxAwaited[zone.id] = nil
+            return true
+        }
+        let now = world.uptimeMilliseconds()
+        let since = outboxAwaited[zone.id] ?? now
+        outboxAwaited[zone.id] = since
+        guard now >= since + outboxAwaitedMilliseconds else { return false }
+        outboxAwaited[zone.id] = nil
+        guard try store.write({ db in try db.takeBackOutbox(of: zone.id, by: replica) }) else { return true }
+        log("what was to be published in '\(zone.control.title)' is sealed anew: who takes part has changed")
+        zones[zone.id]?.row = try store.read { db in try db.zone(zone.id) } ?? zone.row
+        return true
     }
 
     /// Appends what this replica knows to its head, and notes that it did.

@@ -78,6 +78,14 @@ public enum SegmentCoder {
     }
 }
 
+extension SegmentCoder {
+    /// The epoch in which a segment of ours is sealed; nil for a plain one.
+    public static func epoch(of bytes: [UInt8]) throws(CloudError) -> EpochID? {
+        let wire = try parse(WireSegmentHeader.self, try SignedFile.decode(.segment, bytes).header, "segment")
+        return wire.hasEpoch ? try EpochID(wire: wire.epoch) : nil
+    }
+}
+
 /// A segment file whose header is read and checked, and whose body is not opened yet.
 struct SegmentFile {
     var file: SignedFile
@@ -89,6 +97,8 @@ struct SegmentFile {
     var epoch: EpochID?
     /// See `Segment.snapshotFirst`.
     var snapshotFirst: UInt64 { wire.snapshotFirst }
+    /// How many bytes its body is inflated to.
+    var plainCount: UInt64 { wire.plainCount }
 
     /// The header of a file that must be of this zone and replica. Checks all but that the device is the account's.
     init(_ bytes: [UInt8], zone: ZoneID, replica: ReplicaID) throws(CloudError) {

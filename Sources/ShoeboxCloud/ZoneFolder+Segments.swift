@@ -40,6 +40,8 @@ public struct SegmentPage: Sendable {
 extension ZoneFolder {
     /// The most bytes of files in one page, unless the first alone is larger.
     static let pageBytesMax = 8_388_608
+    /// The most bytes that the segments of a page say, but for the last one.
+    private static var plainBytesMax: UInt64 { 33_554_432 }
 
     func segmentPath(_ replica: ReplicaID, _ position: Position) -> MountPath {
         path("log", replica.description, numberedName(position.sequence, position.hash))
@@ -121,14 +123,18 @@ extension ZoneFolder {
         var reader = ChainReader(folder: self, replica: replica, head: head)
         var page = SegmentPage(end: .more)
         var position = start
+        var plainBytes: UInt64 = 0
         if let end = reader.compare(start) { return SegmentPage(end: end) }
         while position.sequence < head.last.sequence {
-            if page.segments.count >= max(1, segmentsMax) || reader.bytesRead > Self.pageBytesMax { return page }
+            let isFull = reader.bytesRead > Self.pageBytesMax || plainBytes > Self.plainBytesMax
+            if page.segments.count >= max(1, segmentsMax) || isFull { return page }
             do {
                 let file = try reader.next(after: position)
                 try checkDevice(file.device, of: file.account, path: segmentPath(replica, file.position))
                 let segment = try file.open(replica: replica, keyring: keyring, isSealed: isSealed)
                 page.segments.append(segment)
+                // A few bytes may say megabytes.
+                plainBytes = plainBytes.addingReportingOverflow(file.plainCount).partialValue
                 position = segment.position
             } catch {
                 let error = error.at(reader.current ?? path("log", replica.description))
@@ -144,6 +150,13 @@ extension ZoneFolder {
         }
         page.end = .complete
         return page
+    }
+}
+
+extension ZoneFolder {
+    /// Whether a segment is there, looked up by its name.
+    public func isThere(_ position: Position, of replica: ReplicaID) throws(CloudError) -> Bool {
+        try access.read(segmentPath(replica, position), from: 0, maxBytes: 1) != nil
     }
 }
 

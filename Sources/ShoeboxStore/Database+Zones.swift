@@ -257,6 +257,43 @@ extension Database {
             arguments: arguments)
     }
 
+    /// The first segment of a replica of which a part of a transaction is kept that has not arrived as a whole; nil for none.
+    public func firstStaged(in zone: ZoneID, by replica: ReplicaID) throws -> UInt64? {
+        try Int64.fetchOne(
+            cachedStatement(sql: "SELECT min(sequence) FROM staged WHERE zone = ? AND replica = ?"),
+            arguments: [zone.data, replica.data]
+        ).map { max(1, UInt64(bitPattern: $0)) }
+    }
+
+    /// Takes back segments that were built and that nobody can have seen: what is in them is pending again.
+    ///
+    /// - Returns: false, and nothing is changed, if some of them say something else than news of this replica's.
+    public func takeBackOutbox(of zone: ZoneID, by replica: ReplicaID) throws -> Bool {
+        guard var row = try self.zone(zone) else { return false }
+        let published = UInt64(
+            bitPattern: try Int64.fetchOne(
+                cachedStatement(sql: "SELECT sequence FROM published WHERE zone = ?"), arguments: [zone.data]) ?? 0)
+        let last: Position? = published == 0 ? .start : try position(published, of: replica, in: zone)
+        let arguments: StatementArguments = [zone.data, replica.data, Int64(bitPattern: published)]
+        let isOther = try Bool.fetchOne(
+            cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM change
+                        WHERE zone = ?1 AND sender = ?2 AND sequence > ?3 AND (replica <> ?2 OR state <> 1))
+                    """), arguments: arguments)
+        guard let last, isOther == false, try snapshot(of: zone).snapshot.sequence <= published else { return false }
+        try cachedStatement(
+            sql: "UPDATE change SET state = 0, sequence = 0 WHERE zone = ?1 AND sender = ?2 AND sequence > ?3"
+        ).execute(arguments: arguments)
+        try cachedStatement(sql: "DELETE FROM position WHERE zone = ?1 AND replica = ?2 AND sequence > ?3").execute(
+            arguments: arguments)
+        try cachedStatement(sql: "DELETE FROM outbox WHERE zone = ? AND sequence > ?").execute(
+            arguments: [zone.data, Int64(bitPattern: published)])
+        row.last = last
+        try setZone(row)
+        return true
+    }
+
     /// Segments that were built, and perhaps published, but not named by the own head yet.
     public func outbox(of zone: ZoneID) throws -> [(position: Position, bytes: [UInt8])] {
         try Row.fetchAll(
@@ -340,7 +377,9 @@ extension Database {
         let records = try Data.fetchAll(
             cachedStatement(sql: "SELECT DISTINCT record FROM change WHERE zone = ? AND sender = ? AND sequence > 0"),
             arguments: arguments)
-        try cachedStatement(sql: "UPDATE change SET state = 3 WHERE zone = ? AND sender = ? AND sequence > 0").execute(
+        try cachedStatement(
+            sql: "UPDATE change SET state = 3, scope = 0 WHERE zone = ? AND sender = ? AND sequence > 0"
+        ).execute(
             arguments: arguments)
         try cachedStatement(sql: "DELETE FROM position WHERE zone = ? AND replica = ?").execute(arguments: arguments)
         try cachedStatement(sql: "DELETE FROM staged WHERE zone = ? AND replica = ?").execute(arguments: arguments)

@@ -1,4 +1,3 @@
-import Shoebox
 import ShoeboxLibrary
 import ShoeboxModel
 import ShoeboxPlanning
@@ -7,6 +6,7 @@ import ShoeboxTestSupport
 import ShoeboxWorld
 import Testing
 
+@testable import Shoebox
 @testable import ShoeboxCloud
 
 /// Two versions of one replica's log, and lies about what was seen.
@@ -35,20 +35,32 @@ import Testing
     /// Bob shows Alice one version of his log and Carol another; what each has seen of it is in her folder.
     ///
     /// - Parameter extra: how many segments more Carol's version has.
-    private func forked(extra: Int = 0) throws -> (Party, alices: [MountPath: [UInt8]], carols: [MountPath: [UInt8]]) {
-        let party = try Party(bob: "readWrite")
+    private func forked(
+        by permission: String = "readWrite", extra: Int = 0
+    ) throws -> (Party, alices: [MountPath: [UInt8]], carols: [MountPath: [UInt8]]) {
+        let party = try Party(bob: permission)
         let forger = try Forger(party.bob, zone: party.zone, in: party.village)
-        try forger.send([try forger.photo("both.jpg", "both")])
+        /// A photo that a contributor may add.
+        func photo(_ name: String, _ text: String) throws -> Change {
+            let (record, origin) = party.bob.engine.newRecord()
+            var change = try forger.photo(name, text, record: record)
+            if case .set(var fields) = change.action {
+                fields[.origin] = origin
+                change.action = .set(fields)
+            }
+            return change
+        }
+        try forger.send([try photo("both.jpg", "both")])
         let common = (forger.last, forger.cursor, forger.counter)
         let start = try files(forger, party)
-        try forger.send([try forger.photo("one.jpg", "one")])
+        try forger.send([try photo("one.jpg", "one")])
         let alices = try files(forger, party)
         try rounds(party.alice, in: party)
         #expect(party.alice.tree(.library)["Summer/one.jpg"] == "one")
         show(start, insteadOf: alices, party)
         (forger.last, forger.cursor, forger.counter) = common
-        try forger.send([try forger.photo("two.jpg", "two")])
-        for number in 0..<extra { try forger.send([try forger.photo("more \(number).jpg", "more \(number)")]) }
+        try forger.send([try photo("two.jpg", "two")])
+        for number in 0..<extra { try forger.send([try photo("more \(number).jpg", "more \(number)")]) }
         let carols = try files(forger, party)
         try rounds(party.carol, in: party)
         #expect(party.carol.tree(.shared)["alice/Summer/two.jpg"] == "two")
@@ -86,6 +98,18 @@ import Testing
             .filter { !$0.standing.counts }
         #expect(refused.count == extra)
         try party.expectGoesOn(Party.content.merging(["both.jpg": "both", "one.jpg": "one"]) { $1 })
+    }
+
+    /// Nothing of what a contributor may do is judged before it is known whose the photo is.
+    @Test func `after a contributor was removed who had shown two versions, all keep what the owner had accepted`()
+        throws
+    {
+        let (party, alices, carols) = try forked(by: "contribute")
+        try party.village.meet()
+        show(alices.merging(carols) { $1 }, insteadOf: [:], party)
+        #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
+        try party.village.meet()
+        party.expectShown(Party.content.merging(["both.jpg": "both", "one.jpg": "one"]) { $1 })
     }
 
     @Test func `two versions side by side are named and stop that chain only`() throws {

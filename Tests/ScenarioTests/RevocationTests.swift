@@ -1,4 +1,3 @@
-import Shoebox
 import ShoeboxCloud
 import ShoeboxLibrary
 import ShoeboxModel
@@ -6,6 +5,8 @@ import ShoeboxStore
 import ShoeboxTestSupport
 import ShoeboxWorld
 import Testing
+
+@testable import Shoebox
 
 /// How access ends, who is told what, and what remains with whom.
 @Suite struct RevocationTests {
@@ -17,6 +18,43 @@ import Testing
     private func control(_ replica: Replica, _ zone: ZoneID) throws -> Control {
         let row = try #require(try replica.store.read { db in try db.zone(zone) })
         return try ControlCoder.decode(Array(row.control))
+    }
+
+    /// It is in the database before it is in the container.
+    @Test
+    func `what was built before somebody was removed, and could not be published, is sealed for those who are left`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let (bob, storage) = (party.bob, party.village.world.storage)
+        bob.machine.faults.setRule { operation in
+            operation.part == "mount" && operation.path.contains("/log/") && operation.name != "read"
+                && operation.name != "list" ? .fail(.inputOutput) : nil
+        }
+        try bob.machine.shared.write("alice/Summer/secret.jpg", "secret")
+        try party.rounds(of: bob, 4)
+        try #require(try !bob.store.read { db in try db.outbox(of: party.zone) }.isEmpty)
+        bob.machine.mount.unmount()
+        bob.machine.faults.setRule(nil)
+        try #require(party.alice.request(.uninvite(share: "Summer", accounts: ["carol"])).code == 0)
+        try party.rounds(of: party.alice, 4)
+        party.village.world.clock.advance(milliseconds: 120_000)
+        let before = Set(storage.tree().keys)
+        bob.machine.mount.mount()
+        for _ in 0..<10 {
+            try bob.round()
+            party.village.world.clock.advance(milliseconds: 40_000)
+        }
+        let current = try #require(party.alice.engine.zones[party.zone]?.keyring.current)
+        let fresh = storage.tree().keys.filter { $0.contains("/log/\(bob.identity.replica)/") && !before.contains($0) }
+        #expect(!fresh.isEmpty)
+        for path in fresh {
+            let bytes = try #require(storage.rawRead(try path.mountPath))
+            #expect(try SegmentCoder.epoch(of: bytes) == current, "\(path)")
+        }
+        try #require(try party.village.settle())
+        #expect(party.alice.tree(.library)["Summer/secret.jpg"] == "secret")
+        #expect(bob.tree(.shared)["alice/Summer/secret.jpg"] == "secret")
     }
 
     @Test
