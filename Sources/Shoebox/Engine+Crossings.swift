@@ -27,8 +27,8 @@ extension Engine {
     func readCrossingSidecars(_ changes: [LocalChange], root: RootKind, author: String) throws -> Int {
         var count = 0
         for (row, place, sidecar) in try crossingSidecars(changes, where: { from, _ in !isShare(from) }) {
-            guard let (entry, document) = try changedSidecar(sidecar, of: row.id, at: place, row.root) else { continue }
-            count += try takeCrossing(document, entry, of: row, at: place, author: author)
+            guard let changed = try changedSidecar(sidecar, of: row.id, at: place, row.root) else { continue }
+            count += try takeCrossing(changed, of: row, author: author)
         }
         return count
     }
@@ -38,8 +38,10 @@ extension Engine {
     func rewrittenByCrossings(_ changes: [LocalChange]) throws -> [RecordID: RewrittenDetails] {
         var result = try rewrittenElsewhere(changes)
         for (row, place, sidecar) in try crossingSidecars(changes, where: { isShare($0) && isShare($1) }) {
-            guard let (entry, document) = try changedSidecar(sidecar, of: row.id, at: place, row.root) else { continue }
-            let said = try store.read { db in try edits(in: document, called: entry.name, of: row.id, db) }
+            guard let changed = try changedSidecar(sidecar, of: row.id, at: place, row.root) else { continue }
+            let said = try store.read { db in
+                try edits(in: changed.document, called: changed.entry.name, of: row.id, db)
+            }
             for record in [row.id] + row.twins { result[record, default: RewrittenDetails()].formUnion(said) }
         }
         return result
@@ -176,17 +178,46 @@ extension Engine {
             })
     }
 
+    /// A sidecar that was changed.
+    private struct ChangedSidecar {
+        var directory: RelativePath
+        var entry: DirectoryEntry
+        var document: SidecarDocument
+    }
+
     /// The sidecar of a record, or one that a person made, that lies beside a photo where that went, if it is not as last
-    /// seen.
+    /// seen; where none does, the record's own one where the photo was, which follows it.
     /// - Throws: `LookPutOff` if it can't be read now. What has been so for a while is read where it is then.
     private func changedSidecar(
         _ sidecar: SidecarRow?, of id: RecordID, at place: RelativePath, _ root: RootKind
-    ) throws -> (entry: DirectoryEntry, document: SidecarDocument)? {
+    ) throws -> ChangedSidecar? {
         let found = try awaitedSidecars(beside: place, root, unlike: sidecar).filter { _, document in
             try (document.record ?? id.name) == id.name && isUnderstood(document, of: id)
         }
         // Of two, as where one was copied, the one that was written last for it says what was changed.
-        return found.first { $0.entry.name == sidecar?.name } ?? found.first
+        if let (entry, document) = found.first(where: { $0.entry.name == sidecar?.name }) ?? found.first {
+            return ChangedSidecar(directory: place.parent, entry: entry, document: document)
+        }
+        return try sidecar.flatMap { try sidecarLeft($0, of: id, root) }
+    }
+
+    /// The sidecar of a photo that went without it, if it was changed where it is.
+    private func sidecarLeft(_ known: SidecarRow, of id: RecordID, _ root: RootKind) throws -> ChangedSidecar? {
+        let former = try store.read { db -> RelativePath? in
+            guard let row = try db.base(id), row.root == root else { return nil }
+            return try db.basePath(of: row.parent, top: [top(root)])
+        }
+        guard let former else { return nil }
+        let path = former.appending(known.name)
+        return try awaiting(.init(root: root, path: path), in: root) { () throws(FileError) -> ChangedSidecar? in
+            guard let entry = try files(root).entry(at: path), entry.kind == .file,
+                !entry.stamp.isUnchanged(from: known.stamp),
+                case .document(let document) = SidecarDocument.read(
+                    try files(root).readAll(path, maxBytes: SidecarDocument.bytesMax)),
+                document.record == id.name
+            else { return nil }
+            return ChangedSidecar(directory: former, entry: entry, document: document)
+        } ?? nil
     }
 
     /// The sidecars beside a place to which a photo goes; none if they have been unreadable for a while.
@@ -221,11 +252,9 @@ extension Engine {
         return result
     }
 
-    private func takeCrossing(
-        _ document: SidecarDocument, _ entry: DirectoryEntry, of row: BaseRow, at place: RelativePath, author: String
-    ) throws -> Int {
-        let path = display(place.parent.appending(entry.name), row.root)
-        let count = try take(document, entry: entry, of: row, path: path, author: author)
+    private func takeCrossing(_ sidecar: ChangedSidecar, of row: BaseRow, author: String) throws -> Int {
+        let path = display(sidecar.directory.appending(sidecar.entry.name), row.root)
+        let count = try take(sidecar.document, entry: sidecar.entry, of: row, path: path, author: author)
         // It is shown already, and goes along like what was there before.
         try store.write { db in
             guard var shown = try db.base(row.id), let last = try db.state(of: row.id)?.vector[replica] else {

@@ -263,7 +263,9 @@ extension Engine {
         guard let zone = zones[id], zone.mayWrite(account) else { return 0 }
         var seen: Set<RecordName> = []
         var count = 0
-        for entry in try files(root).list(folder) where entry.kind == .file {
+        let entries = try files(root).list(folder)
+        let names = Set(entries.map(\.name))
+        for entry in entries where entry.kind == .file {
             guard let bytes = try? files(root).readAll(folder.appending(entry.name), maxBytes: TagFile.bytesMax),
                 let file = TagFile(bytes)
             else { continue }
@@ -273,7 +275,8 @@ extension Engine {
                     seen.insert(tag)
                     let record = RecordID(zone: id, name: tag)
                     // The file stood for all that show as this tag.
-                    if file.name != written, file.name.utf8.count <= 200, !normalizedTagName(file.name).isEmpty,
+                    if file.name != written, isTagFile(entry.name, named: file.name, of: written, among: names),
+                        file.name.utf8.count <= 200, !normalizedTagName(file.name).isEmpty,
                         let group = try tagGroups(in: record.zone, db).first(where: { $0.members.contains(tag) })
                     {
                         try rename(group, to: file.name, writer: &writer)
@@ -301,6 +304,15 @@ extension Engine {
         }
         try renewTagFiles(in: id, at: folder.parent, root, besides: seen)
         return count
+    }
+
+    /// Whether a file is the one that a person changed to rename a tag: the tag's own, or it under its new name. A copy, such as an
+    /// editor's backup, says nothing of the tag, or it would undo each renaming.
+    private func isTagFile(
+        _ file: FileName, named title: String, of written: String, among names: Set<FileName>
+    ) -> Bool {
+        guard let own = TagFile.path(forTag: written).last else { return false }
+        return file == own || !names.contains(own) && file == TagFile.path(forTag: title).last
     }
 
     /// Says that the tags of a zone whose files are missing, or can't be read, get them again: as late as a deletion in somebody

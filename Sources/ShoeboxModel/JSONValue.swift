@@ -89,7 +89,17 @@ public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// An object with these members; of equal keys the last counts, at the first's place.
     public init(_ members: some Sequence<Member>) {
         self.members = []
-        for member in members { self[member.key] = member.value }
+        // As somebody else's text may have made them, there can be hundreds of thousands.
+        var places: [[UInt8]: Int] = [:]
+        for member in members {
+            let key = Array(member.key.utf8)
+            if let place = places[key] {
+                self.members[place].value = member.value
+            } else {
+                places[key] = self.members.count
+                self.members.append(member)
+            }
+        }
     }
 
     /// An object with these members; of equal keys the last counts, at the first's place.

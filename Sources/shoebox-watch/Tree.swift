@@ -41,6 +41,17 @@ final class Node {
         return result
     }
 
+    /// Whether another one is this, or below it.
+    func holds(_ other: Node) -> Bool {
+        var node: Node? = other
+        var count = 0
+        while let next = node, count < 100_000 {
+            if next === self { return true }
+            (node, count) = (next.parent, count + 1)
+        }
+        return false
+    }
+
     func detach() {
         if let parent, parent.children[name] === self { parent.children[name] = nil }
         parent = nil

@@ -147,6 +147,12 @@ struct WatchTree {
                 report(-watch, next.path, root)
                 continue
             }
+            if let known = nodes[watch], let parent = next.parent, known.holds(parent) {
+                // Mounted into itself. To go on would be to go round for ever, and to lose the watches of all that is in it.
+                let text = "'\(String(decoding: next.path, as: UTF8.self))' is a folder that it lies in"
+                output.send(.problem(root.index, text: text))
+                continue
+            }
             let node = attach(watch, next.name, next.parent, root)
             dirty.insert(watch)
             var listing = shoebox_listing()

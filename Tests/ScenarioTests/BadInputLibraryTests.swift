@@ -400,6 +400,25 @@ import Testing
         #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
     }
 
+    @Test(arguments: ["Summer/b.jpg", "Summer/deep/new.jpg", "Private/a.jpg"])
+    func `nor is one that was renamed or moved after it was cut to nothing`(place: String) throws {
+        let party = try Party(bob: "readOnly")
+        let disk = party.alice.machine.library
+        try disk.write("Summer/a.jpg", "")
+        try disk.move("Summer/a.jpg", to: place)
+        for _ in 0..<4 {
+            try party.village.pass(4)
+            party.village.world.clock.advance(milliseconds: 20_000)
+        }
+        party.expectNamed("emptied", by: [party.alice], containing: place)
+        #expect(party.carol.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
+        #expect(!party.carol.tree(.shared).values.contains(""))
+        try disk.delete(place)
+        try party.village.settleDeletions()
+        try #require(try party.village.settle())
+        #expect(party.carol.tree(.shared) == ["alice/Summer/deep/b.jpg": "bbb"])
+    }
+
     @Test func `a new empty file is a file`() throws {
         let party = try Party(bob: "readOnly")
         try party.alice.machine.library.write("Summer/empty.txt", "")

@@ -90,6 +90,42 @@ import Testing
         #expect(try alice.machine.library.stamp("Summer/.tags/Lake.json") == nil)
     }
 
+    /// An editor leaves what was there before beside what it saves; somebody moves one out of the way.
+    @Test(arguments: ["Lake.json~", "Lake copy.json", "moved.json"])
+    func `a copy of a tag's file undoes no renaming of the tag`(name: String) throws {
+        let (village, alice, bob, _) = try sharedFolder()
+        _ = alice.request(.tag(path: alice.path("Summer/a.jpg"), titles: ["Lake"], isMember: true))
+        try #require(try village.settle())
+        let (disk, folder) = (bob.machine.shared, "alice/Summer 2026/.tags/")
+        let file = try disk.text(folder + "Lake.json")
+        if name == "moved.json" {
+            try disk.move(folder + "Lake.json", to: folder + name)
+            try #require(try village.settle())
+            village.world.clock.advance(milliseconds: 120_000)
+            _ = bob.request(.tagRename(title: "Lake", newTitle: "Sea", scope: .share("Summer 2026")))
+        } else {
+            try disk.write(folder + name, file)
+            try disk.write(folder + "Lake.json", file.replacing("Lake", with: "Sea"))
+        }
+        for tag in ["Sea", "Shore"] {
+            if tag == "Shore" {
+                let renamed = alice.request(.tagRename(title: "Sea", newTitle: tag, scope: .share("Summer 2026")))
+                #expect(renamed.code == 0, "\(renamed)")
+            }
+            for _ in 0..<3 {
+                try village.pass(4)
+                try disk.write("alice/Summer 2026/\(tag).txt", "something to look at")
+                village.world.clock.advance(milliseconds: 20_000)
+            }
+            try #require(try village.settle())
+            for (replica, path, root) in [
+                (alice, "Summer/a.jpg", RootKind.library), (bob, "alice/Summer 2026/a.jpg", .shared),
+            ] {
+                #expect(replica.sidecar(path, root)?.fields.tags == [tag], "\(replica.label)")
+            }
+        }
+    }
+
     @Test func `a read-only participant's edit becomes a private copy and the original comes back`() throws {
         let (village, alice, bob, _) = try sharedFolder(permission: "readOnly")
         #expect(try bob.machine.shared.stamp("alice/Summer 2026/a.jpg")?.mode == 0o444)

@@ -153,6 +153,30 @@ import Testing
         }
     }
 
+    /// Who moves the photo alone leaves its sidecar to Shoebox.
+    @Test(arguments: [false, true])
+    func `nor is it when the sidecar was edited and stays behind as the photo goes to a share`(isRenamed: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (alice, village, disk) = (party.alice, party.village, party.alice.machine.library)
+        let photo = alice.path("Private/c.jpg")
+        try #require(alice.request(.caption(path: photo, text: "for me")).code == 0)
+        try #require(alice.request(.tag(path: photo, titles: ["secret"], isMember: true)).code == 0)
+        try #require(try village.settle())
+        let before = try disk.text("Private/c.jpg.json")
+        try disk.write(
+            "Private/c.jpg.json", before.replacing("for me", with: "for all").replacing("\"secret\"", with: "\"Lake\""))
+        let place = isRenamed ? "Summer/deep/new.jpg" : "Summer/c.jpg"
+        try disk.move("Private/c.jpg", to: place)
+        try #require(try village.settle())
+        let fields = party.bob.sidecar("alice/" + place, .shared)?.fields
+        #expect(fields?.caption == "for all" && fields?.tags == ["Lake"], "\(fields as Any)")
+        #expect(alice.sidecar(place, .library)?.fields == fields)
+        for stored in try party.bob.store.read({ db in try db.history(after: 0, limit: .max) }) {
+            guard case .set(let fields) = stored.change.action else { continue }
+            #expect(!fields.values.contains { ["for me", "secret"].contains($0.text ?? "") }, "\(stored.change)")
+        }
+    }
+
     @Test func `a sidecar that can't be read for good keeps nothing away from a share`() throws {
         let party = try Party(bob: "readWrite")
         let (alice, village, disk) = (party.alice, party.village, party.alice.machine.library)

@@ -131,6 +131,16 @@ struct JSONTextTests {
         #expect(JSONNumber(1e300)?.double == 1e300)
     }
 
+    /// Somebody else's fields come into a sidecar of ours; each of them once is looked for among all.
+    @Test func `an object of hundreds of thousands of members is made, of equal keys the last counts`() throws {
+        let count = 300_000
+        var members = (0..<count).map { JSONObject.Member("key \($0)", .string("first")) }
+        members.append(.init("key 7", .string("last")))
+        let object = JSONObject(members)
+        #expect(object.members.count == count)
+        #expect(object["key 7"] == .string("last") && object.members[7].key == "key 7")
+    }
+
     @Test func `keys keep their order and compare by bytes`() {
         var object: JSONObject = ["b": 1, "a": 2]
         object["c"] = .bool(true)
