@@ -40,6 +40,8 @@ extension Engine {
     ) throws {
         let opened = try openContainer()
         if lostState { try replaceLostReplica() }
+        try checkReplica()
+        try finishNewReplica()
         try store.write { db in
             try db.setMetaText("container", opened.id)
             try db.setMeta("account", account.data)
@@ -75,9 +77,6 @@ extension Engine {
 
     /// Under what the database says that this device was let in by another one of its account.
     private static let isJoiningKey = "isJoining"
-
-    /// Under what the database says as which replica this one served its folders before its database was lost.
-    private static let formerReplicaKey = "formerReplica"
 
     /// The account's private zone: one that another device of it made, else a new one.
     ///
@@ -125,7 +124,7 @@ extension Engine {
         let files = files(root)
         _ = try files.identity()
         let marker = RootMarker(
-            container: container, account: account, replica: replica, scope: root == .library ? .private : .shared,
+            container: container, account: account, replica: replica, scope: scope(root),
             host: host)
         if let existing = try RootMarker.read(from: files) {
             let former = try store.read { db in try db.metaText(Self.formerReplicaKey) }
@@ -143,6 +142,8 @@ extension Engine {
         }
         try marker.write(to: files)
     }
+
+    private func scope(_ root: RootKind) -> RootMarker.Scope { root == .library ? .private : .shared }
 
     private func unmarkedError(_ root: RootKind, _ count: Int) -> RequestError {
         RequestError(
@@ -177,6 +178,15 @@ extension Engine {
             return false
         }
         let expected = try store.read { db in try db.metaText("container") }
+        guard marker.scope == scope(root) else {
+            try clearProblem("rootOffline", path: name)
+            try report(
+                "rootForeign", path: name,
+                "The \(name) folder is the one in which \(root == .library ? "others' shares lie" : "the library lies").",
+                "The library and the shared folder were exchanged, in the configuration or on the disk. Exchange them back."
+            )
+            return false
+        }
         guard marker.replica == replica, marker.container == expected else {
             try clearProblem("rootOffline", path: name)
             try report(

@@ -72,7 +72,8 @@ extension Engine {
         try clearProblem("accountUnreachable")
     }
 
-    /// Since when a zone's newest control is closed to this account, milliseconds since 1970.
+    /// Since when a zone's newest control is closed to this account: milliseconds since 1970, the start of the machine, and
+    /// milliseconds since that.
     private func closedKey(_ zone: ZoneID) -> String { "closedSince.\(zone)" }
 
     /// Notes that a zone's newest control is open to this account.
@@ -100,13 +101,25 @@ extension Engine {
         let isTold = heads.contains { head in
             head.content.statement.map { !entry.statements.contains($0.hash) } ?? false
         }
-        let now = world.nowMilliseconds()
-        let since = try store.read { db in try db.metaText(closedKey(zone.id)) }.flatMap { UInt64($0) }
-        guard let since, since <= now else {
-            try store.write { db in try db.setMetaText(closedKey(zone.id), "\(now)") }
+        guard let closed = try closedMilliseconds(zone.id) else {
+            let since = "\(world.nowMilliseconds()) \(world.bootID) \(world.uptimeMilliseconds())"
+            try store.write { db in try db.setMetaText(closedKey(zone.id), since) }
             return true
         }
-        return now - since < (isTold ? toldKeysAwaitedMilliseconds : keysAwaitedMilliseconds)
+        return closed < (isTold ? toldKeysAwaitedMilliseconds : keysAwaitedMilliseconds)
+    }
+
+    /// For how long a zone has been closed to this account, milliseconds: where that can be told by the time that the machine runs, no
+    /// clock that is set says otherwise. Nil if it was not noted.
+    private func closedMilliseconds(_ zone: ZoneID) throws -> UInt64? {
+        let text = try store.read { db in try db.metaText(closedKey(zone)) } ?? ""
+        let parts = text.split(separator: " ")
+        guard let since = parts.first.flatMap({ UInt64($0) }) else { return nil }
+        let (now, uptime) = (world.nowMilliseconds(), world.uptimeMilliseconds())
+        if parts.count == 3, parts[1] == world.bootID, let then = UInt64(parts[2]), then <= uptime {
+            return uptime - then
+        }
+        return since <= now ? now - since : nil
     }
 
     /// The account as this device knows it.

@@ -101,7 +101,7 @@ extension Engine {
             try report(
                 "massDeletion", path: display(.root, root),
                 "The \(name) folder is another directory than it was, and \(count) of \(known) files and folders are not in it; nothing of that is passed on, and nothing new is put there.",
-                "Mount the right one, or put the files back. If they should be deleted for everybody, run 'shoebox sync --confirm-deletions'. If the folder is new on purpose, copy everything of the former one into it, with its times, as 'rsync -a' does."
+                "Mount the right one, or put the files back. If this one is to be the \(name) folder from now on, as from a backup, run 'shoebox sync --accept-folder': they come back from the container. If they should be deleted for everybody, run 'shoebox sync --confirm-deletions'."
             )
             return false
         }
@@ -136,19 +136,33 @@ extension Engine {
     func rejectDeletions() throws -> Reply {
         let held = heldRoots
         guard !held.isEmpty else { return Reply(lines: ["No deletions are held back."]) }
-        var gone: [RecordID] = []
         for root in held {
             guard try checkRoot(root), try sameness(of: root) != .other else {
                 throw RequestError(
                     ExitCode.failed,
                     "The \(display(.root, root)) folder is not the one that was there before.",
-                    "Mount the right one; meanwhile nothing is deleted.")
+                    "Mount the right one; meanwhile nothing is deleted. If this one is to be it from now on, run 'shoebox sync --accept-folder'."
+                )
             }
+        }
+        let count = try bringBackGone(from: held)
+        return Reply(
+            lines: ["\(count) files and folders come back from the container."],
+            values: ["restored": String(count)])
+    }
+
+    /// Has what is gone from watched folders written again, and returns how much that is. What lies on a disk that is not mounted
+    /// just now is not gone.
+    func bringBackGone(from roots: [RootKind]) throws -> Int {
+        var gone: [RecordID] = []
+        for root in roots {
             let files = files(root)
+            var covered: [RecordID: Bool] = [:]
             for zone in zones.keys.sorted() {
                 for row in try store.read({ db in try db.base(in: zone) }) where row.root == root && !row.isParked {
                     let path = try store.read { db in try db.basePath(of: row.id, top: [top(root)]) }
-                    if let path, isAbsent(path, files) { gone.append(row.id) }
+                    guard let path, isAbsent(path, files), try !isCovered(row.parent, root, &covered) else { continue }
+                    gone.append(row.id)
                 }
             }
         }
@@ -160,10 +174,20 @@ extension Engine {
             try db.markLayoutDirty()
         }
         for id in gone { missing[id] = nil }
-        try clearProblem("massDeletion")
-        return Reply(
-            lines: ["\(gone.count) files and folders come back from the container."],
-            values: ["restored": String(gone.count)])
+        for root in roots { try clearProblem("massDeletion", path: display(.root, root)) }
+        return gone.count
+    }
+
+    /// Whether a known folder lies on another disk than it did, or in one that does.
+    private func isCovered(_ folder: RecordID, _ root: RootKind, _ known: inout [RecordID: Bool]) throws -> Bool {
+        if let known = known[folder] { return known }
+        guard folder != top(root),
+            let row = try store.read({ db in try db.base(folder) }),
+            let path = try store.read({ db in try db.basePath(of: folder, top: [top(root)]) })
+        else { return false }
+        let result = try isCovered(row.parent, root, &known) || holdsOtherMount(row, at: path)
+        known[folder] = result
+        return result
     }
 
     /// Whether nothing is at a path. What is behind a link, or can't be looked at, is not gone.

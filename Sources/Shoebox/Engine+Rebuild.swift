@@ -44,6 +44,7 @@ extension Engine {
             try joinFromPlacements()
             if count == 0, zones.count == before { break }
         }
+        guard try isReadToCompare() else { return }
         for root in waiting.sorted(by: { $0.rawValue < $1.rawValue }) where try checkRoot(root) {
             // What can't be looked at now would be taken for what it was, and for its user's edit later.
             do { try adoptExisting(root) } catch let error as FileError {
@@ -60,12 +61,78 @@ extension Engine {
             let text = waiting.isEmpty ? nil : waiting.map { String($0.rawValue) }.sorted().joined(separator: ",")
             try store.write { db in
                 try db.setMetaText(rebuildKey, text)
-                if waiting.isEmpty { try endRestoredState(db) }
+                if waiting.isEmpty {
+                    try endRestoredState(db)
+                    try db.setMetaText(unreadKey, nil)
+                }
             }
             if waiting.isEmpty { try clearProblem("restoredState") }
             rebuilding = waiting
             log("the \(display(.root, root)) folder was compared with what is known")
         }
+    }
+
+    /// Since when the folders wait for a share that can't be read, milliseconds since 1970.
+    private var unreadKey: String { "rebuildUnread" }
+    /// How long they wait for it, milliseconds.
+    private var unreadMilliseconds: UInt64 { max(settings.blindMilliseconds, 600_000) }
+
+    /// Whether all that the watched folders may show was read, or was waited for long enough. What is only missing in what was read
+    /// would be taken for new, and given to others a second time.
+    private func isReadToCompare() throws -> Bool {
+        guard let what = try unreadShare() else {
+            try clearProblem("rebuildUnread")
+            return true
+        }
+        let now = world.nowMilliseconds()
+        var since = try store.read { db in try db.metaText(unreadKey) }.flatMap { UInt64($0) }
+        if since.map({ $0 > now }) ?? true {
+            since = now
+            try store.write { db in try db.setMetaText(unreadKey, "\(now)") }
+        }
+        guard let since, now - since < unreadMilliseconds else {
+            log("\(what) can't be read; the folders are compared without it")
+            try clearProblem("rebuildUnread")
+            return true
+        }
+        try report(
+            "rebuildUnread", "\(what) can't be read wholly yet, and the watched folders may hold photos of it.",
+            "They are compared with the cloud folder once it can be, or ten minutes after that was first tried; until then nothing in them is taken or changed."
+        )
+        return false
+    }
+
+    /// A share that this account takes part in and that was not read to its end; nil if there is none.
+    private func unreadShare() throws -> String? {
+        for id in try store.read({ db in try placements(db).zones.keys.sorted() }) where zones[id] == nil {
+            return "A share (\(id.description.prefix(12)))"
+        }
+        for zone in zones.values.sorted(by: ZoneInfo.comesBefore) where try isUnread(zone) {
+            return zone.row.kind == .privateZone ? "The library's zone" : "'\(zone.control.title)'"
+        }
+        return nil
+    }
+
+    /// Whether something of a zone that is named there was not read.
+    private func isUnread(_ zone: ZoneInfo) throws -> Bool {
+        guard zone.row.state == .active else { return false }
+        guard headsRead[zone.id]?.isWhole != false else { return true }
+        return try store.read { db in try db.peers(of: zone.id) }.contains { peer in
+            peer.replica != replica && peer.applied.sequence < peer.head.sequence
+                && !givenUpChains.contains(ChainKey(zone: zone.id, replica: peer.replica))
+        }
+    }
+
+    /// Whether a record that is not where it was any more may be in another zone that this account reads, and has not read yet.
+    private func mayBeElsewhere(_ id: RecordID) throws -> Bool {
+        guard let zone = try store.read({ db in try db.state(of: id) })?.movedTo else { return false }
+        if let known = zones[zone] {
+            let other = RecordID(zone: zone, name: id.name)
+            return try isUnread(known) && store.read { db in try db.record(other) } == nil
+        }
+        // What others took to where this account reads nothing is gone for it.
+        let isPlaced = try store.read { db in try placements(db).zones[zone] } != nil
+        return isPlaced || zones[id.zone]?.row.kind == .privateZone
     }
 
     /// What is at a path of a folder that is compared; nil also for what can't be looked at for good, such as below a file.
@@ -173,13 +240,18 @@ extension Engine {
         }
     }
 
-    /// Files whose record was deleted, with the bytes that it had, go to the trash; the folders that they leave empty go.
-    /// Anything else is the user's, and the scan takes it as new.
-    private func putAwayDeleted(
-        _ root: RootKind, known: [RecordID: RelativePath], taken: Set<RelativePath>
-    ) throws {
-        let applier = makeApplier(root)
-        var emptied: Set<RelativePath> = []
+    /// A file that was deleted, where it was shown.
+    private struct DeletedFile {
+        var row: RecordRow
+        var hash: Digest32
+        var path: RelativePath
+        /// Where its zone is shown.
+        var start: RelativePath
+    }
+
+    /// The files that were deleted, and those that went to another zone which was read.
+    private func deletedFiles(_ root: RootKind, known: [RecordID: RelativePath]) throws -> [DeletedFile] {
+        var result: [DeletedFile] = []
         for zone in zonesShown(root) {
             let mount = RecordID(zone: zone.id, name: .zoneRoot)
             guard let start = zone.row.kind == .privateZone ? .root : known[mount] else { continue }
@@ -190,26 +262,47 @@ extension Engine {
             for folder in folders { rows[folder.id.name] = folder }
             for file in files {
                 guard let name = file.name, let hash = file.contentHash,
-                    let parent = path(of: file.parent, below: start, zone: zone, known: known, rows: rows)
+                    let parent = path(of: file.parent, below: start, zone: zone, known: known, rows: rows),
+                    try !mayBeElsewhere(file.id)
                 else { continue }
-                let path = parent.appending(name)
-                guard try !taken.contains(path) && !isKnownPlace(path, root),
-                    let entry = try compared(path, root), entry.kind == .file,
-                    entry.stamp.size == file.size, let found = try contentHash(path, root), found.hash == hash
-                else { continue }
-                // First, as nobody looks for it once the photo is gone.
-                try putAwaySidecar(of: file.id, at: path, root, applier)
-                switch applier.trash(path, expecting: found.stamp, record: file.id) {
-                case .done:
-                    var folder = path.parent
-                    while !folder.isRoot, folder != start, !taken.contains(folder), emptied.insert(folder).inserted {
-                        folder = folder.parent
-                    }
-                case .stale(let reason): log("left as it is: \(reason)")
-                case .failed(let error):
-                    guard !mayCompareLater(root, error) else { throw error }
-                    log("left as it is: \(error)")
+                result.append(DeletedFile(row: file, hash: hash, path: parent.appending(name), start: start))
+            }
+        }
+        return result
+    }
+
+    /// Where files were shown that were deleted since, with the bytes that they had.
+    func deletedContents(_ root: RootKind) throws -> [RelativePath: Set<Digest32>] {
+        var result: [RelativePath: Set<Digest32>] = [:]
+        for file in try deletedFiles(root, known: places(root).1) { result[file.path, default: []].insert(file.hash) }
+        return result
+    }
+
+    /// Files whose record was deleted, with the bytes that it had, go to the trash; the folders that they leave empty go.
+    /// Anything else is the user's, and the scan takes it as new.
+    private func putAwayDeleted(
+        _ root: RootKind, known: [RecordID: RelativePath], taken: Set<RelativePath>
+    ) throws {
+        let applier = makeApplier(root)
+        var emptied: Set<RelativePath> = []
+        for file in try deletedFiles(root, known: known) {
+            let path = file.path
+            guard try !taken.contains(path) && !isKnownPlace(path, root),
+                let entry = try compared(path, root), entry.kind == .file,
+                entry.stamp.size == file.row.size, let found = try contentHash(path, root), found.hash == file.hash
+            else { continue }
+            // First, as nobody looks for it once the photo is gone.
+            try putAwaySidecar(of: file.row.id, at: path, root, applier)
+            switch applier.trash(path, expecting: found.stamp, record: file.row.id) {
+            case .done:
+                var folder = path.parent
+                while !folder.isRoot, folder != file.start, !taken.contains(folder), emptied.insert(folder).inserted {
+                    folder = folder.parent
                 }
+            case .stale(let reason): log("left as it is: \(reason)")
+            case .failed(let error):
+                guard !mayCompareLater(root, error) else { throw error }
+                log("left as it is: \(error)")
             }
         }
         for path in emptied.sorted(by: { $0.names.count > $1.names.count }) {

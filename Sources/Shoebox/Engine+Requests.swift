@@ -99,6 +99,7 @@ extension Engine {
             try finishRetiring(devices.compactMap { Digest32(hex: $0).map(DeviceID.init) })
         case .confirmDeletions: try confirmDeletions()
         case .rejectDeletions: try rejectDeletions()
+        case .acceptFolders: try acceptFolders()
         case .compact: try compactNow()
         case .restoreVersion(let path, let version): try restoreVersion(path, version: version)
         case .undo(let token): try undo(token)

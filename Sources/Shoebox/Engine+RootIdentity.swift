@@ -165,6 +165,50 @@ extension Engine {
         return true
     }
 
+    /// Where files lie again, as far as their bytes say so, that were deleted since the backup was made that now stands in a watched
+    /// folder's place. Empty if it is the directory that it was: there they are put away.
+    func returnedContents(_ root: RootKind) throws -> [RelativePath: Set<Digest32>] {
+        guard try store.read({ db in try isPutBack(root, db) }), try sameness(of: root) == .other else { return [:] }
+        return try deletedContents(root)
+    }
+
+    /// Tells that something lies in a watched folder again that was deleted, or takes that back.
+    func reportReturned(_ path: RelativePath?, _ root: RootKind) throws {
+        let name = display(.root, root)
+        guard let path else { return try clearProblem("rootReturned", path: name) }
+        try report(
+            "rootReturned", path: name,
+            "The \(name) folder is another directory than it was, and has what was deleted since, such as '\(display(path, root))'; that is not taken as new.",
+            "Mount the right one. If this one, as from a backup, is to be the \(name) folder from now on, run 'shoebox sync --accept-folder': what was deleted goes to its trash, and what it lacks comes back from the container."
+        )
+    }
+
+    /// Takes the directories that stand in the place of watched folders for those: what they lack comes back from the container,
+    /// and what was deleted since they were copied goes to their trash.
+    func acceptFolders() throws -> Reply {
+        var accepted: [RootKind] = []
+        for root in RootKind.allCases where try checkRoot(root) && sameness(of: root) == .other {
+            let (identity, origin) = (identityText(try files(root).identity()), try originText(root))
+            try store.write { db in
+                try db.setMetaText(identityKey(root), identity)
+                try db.setMetaText(originKey(root), origin)
+                try db.setMetaText(putBackKey(root), "new")
+            }
+            wholeLooks[root] = nil
+            try clearProblem("rootReplaced", path: display(.root, root))
+            try clearProblem("rootReturned", path: display(.root, root))
+            accepted.append(root)
+        }
+        guard !accepted.isEmpty else {
+            return Reply(lines: ["No watched folder is another directory than it was."])
+        }
+        let count = try bringBackGone(from: accepted)
+        let names = accepted.map { "The \(display(.root, $0)) folder is taken as it is." }
+        return Reply(
+            lines: names + ["\(count) files and folders come back from the container."],
+            values: ["restored": String(count)])
+    }
+
     /// Whether a watched folder was put back, and what it lacks was not yet found out.
     func isPutBack(_ root: RootKind, _ db: Database) throws -> Bool { try db.metaText(putBackKey(root)) != nil }
 

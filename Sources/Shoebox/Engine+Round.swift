@@ -50,6 +50,7 @@ extension Engine {
     ) throws -> RoundOutcome {
         var outcome = RoundOutcome()
         try reloadZones()
+        try checkReplica()
         try finishNewReplica()
         try noticeRestoredState(reachesContainer: reachesContainer)
         try clearOutdatedProblems()

@@ -56,12 +56,14 @@ extension Engine {
         guard try putAwayReturnedFirst(root, &outcome) else { return outcome }
         let identity = presentIdentity(root)
         var scan = RootScan(engine: self, root: root, author: author, look: look)
+        scan.returned = try returnedContents(root)
         do { try scan.run(directories: directories, outcome: &outcome) } catch let reason as LookPutOff {
             try putOff(root, reason, &outcome)
             return outcome
         }
         if directories == nil { putOffLooks[root] = nil }
         guard !outcome.isOffline else { return outcome }
+        if directories == nil, !scan.hasReturned { try reportReturned(nil, root) }
         try noteIdentity(
             identity, of: root, isWhole: directories == nil, isBlind: scan.hasUnseen,
             isHolding: scan.hasHeld)

@@ -109,6 +109,8 @@ public enum Request: Sendable, Codable {
     case confirmDeletions
     /// Brings back what is gone where deletions were held back because they were so many.
     case rejectDeletions
+    /// Takes directories that stand in the place of watched folders for those, and brings back what they lack.
+    case acceptFolders
     /// Folds what makes no difference any more out of the own chains in the container.
     case compact
     /// Publishes again what of some zones is gone from the container, uploads assets again, and puts damaged files of the

@@ -222,8 +222,20 @@ extension RootScan {
     ) throws {
         try engine.clearProblem("unreadable", path: engine.display(path, root))
         engine.withheld[stamp.identity] = nil
-        if stamp.size == 0, try isCutToNothing(path, stamp: stamp, batch: batch) {
-            troubled.insert(engine.display(path, root))
+        if stamp.size == 0 {
+            let isHere = batch.base.values.contains { $0.path == path && $0.kind == .file && $0.stamp.size > 0 }
+            // A photo that was cut to zero bytes is never pushed, under whichever name: it is what a power cut leaves behind.
+            if try isHere || wasMore(stamp) {
+                troubled.insert(engine.display(path, root))
+                try reportEmptied(path)
+                if isHere { hold(path, in: &batch) } else { withhold(path, stamp, mayPass: false, in: &batch) }
+                return
+            }
+        }
+        if returned[path]?.contains(hash) == true {
+            // Nobody has put it there for others to see; where it goes, its user says.
+            hasReturned = true
+            try engine.reportReturned(path, root)
             hold(path, in: &batch)
             return
         }
@@ -268,16 +280,23 @@ extension RootScan {
             "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
     }
 
-    /// A photo that was cut to zero bytes is never pushed: it is what a power cut leaves behind.
-    private func isCutToNothing(_ path: RelativePath, stamp: FileStamp, batch: ScanBatch) throws -> Bool {
-        guard batch.base.values.contains(where: { $0.path == path && $0.kind == .file && $0.stamp.size > 0 }) else {
-            return false
-        }
+    private func reportEmptied(_ path: RelativePath) throws {
         try engine.report(
             "emptied", path: engine.display(path, root),
             "'\(engine.display(path, root))' was cut to zero bytes; that is not passed on.",
             "Run 'shoebox restore' on it to get the former content back, or delete the file if it should go.")
-        return true
+    }
+
+    /// Whether a file is known from elsewhere with something in it.
+    private func wasMore(_ stamp: FileStamp) throws -> Bool {
+        guard stamp.birthNanoseconds != 0 else { return false }
+        return try engine.store.read { db in
+            try RootKind.allCases.contains { root in
+                try db.base(inode: stamp.inode, root: root).contains {
+                    $0.kind == .file && $0.stamp.size > 0 && stamp.isSameFile(as: $0.stamp)
+                }
+            }
+        }
     }
 
     /// Leaves what stands at a path out of the plan: it is neither changed nor gone, nor is what it may have been before.

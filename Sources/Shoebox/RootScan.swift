@@ -95,6 +95,10 @@ struct RootScan {
     var hasUnseen = false
     /// Whether a file that can't be judged yet was left out.
     var hasHeld = false
+    /// Contents that were deleted since, by where they lie again, where the folder may be a backup on another disk.
+    var returned: [RelativePath: Set<Digest32>] = [:]
+    /// Whether any was found.
+    var hasReturned = false
     /// Whether a file stands where a folder was with more in it than may go without a word of its user.
     var holdsReplaced = false
     /// Folders that a file took the place of, with the path they had: what was in them is gone with them.

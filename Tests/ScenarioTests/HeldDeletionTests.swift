@@ -57,6 +57,26 @@ struct HeldDeletionTests {
         #expect(laptop.tree(.library)["Few/a.jpg"] == nil)
     }
 
+    @Test func `what lies on a disk that is away is not brought back onto the one that it is mounted on`() throws {
+        let (village, alice, laptop) = try Village.twoDevices(["x.jpg": "xxx"]) { $0.massDeletionCount = 4 }
+        let (disk, album) = (alice.machine.library, try #require(RelativePath("Disk")))
+        disk.setMountPoints([album])
+        for name in Self.names { try disk.write(name, "bytes of \(name)") }
+        for name in ["Disk/a.jpg", "Disk/deep/b.jpg"] { try disk.write(name, name) }
+        try #require(try village.settle())
+        try disk.delete("Many")
+        try disk.delete("Disk")
+        try disk.makeDirectories(album)
+        disk.setMountPoints([])
+        try look(village, alice)
+        #expect(Set(alice.problems.map(\.code)) == ["massDeletion", "folderOffline"], "\(alice.problems)")
+        let reply = alice.request(.rejectDeletions)
+        #expect(reply.values["restored"] == "11", "\(reply)")
+        for _ in 0..<4 { _ = try village.settleDeletions() }
+        #expect(alice.tree(.library).keys.filter { $0.hasPrefix("Disk/") } == [], "nothing of it was written there")
+        #expect(alice.tree(.library).count == 11 && laptop.tree(.library).count == 13)
+    }
+
     @Test(arguments: [false, true])
     func `when some are put back, the word is asked for the rest`(isConfirmed: Bool) throws {
         let (village, alice, laptop) = try asking()

@@ -220,6 +220,71 @@ import Testing
         #expect(alice.problems.isEmpty && laptop.tree(.library) == expected, "\(alice.problems)")
     }
 
+    /// As when a disk died, and the folder is restored to a new one.
+    @Test(arguments: ["accepted", "taken out"])
+    func `a backup of the library on another disk brings nothing back that was deleted since, and gets what it lacks`(
+        end: String
+    ) throws {
+        var village = try Village(labels: ["alice"])
+        let alice = village.replicas[0]
+        let laptop = try village.addDevice(of: alice, name: "laptop")
+        let disk = alice.machine.library
+        let backup = ["a.jpg": "a", "Album/gone.jpg": "gone", "c.jpg": "c"]
+        for (path, text) in backup { try disk.write(path, text) }
+        try #require(try village.settle())
+        try laptop.machine.library.delete("Album/gone.jpg")
+        try disk.write("new.jpg", "new")
+        for _ in 0..<4 { _ = try village.settleDeletions() }
+        var files = ["a.jpg": "a", "c.jpg": "c", "new.jpg": "new"]
+        try #require(laptop.tree(.library) == files && alice.tree(.library) == files)
+        try putCopy(in: disk, of: backup)
+        try alice.restart()
+        try disk.write("own.jpg", "made there")
+        for _ in 0..<4 {
+            try village.pass(4)
+            village.world.clock.advance(milliseconds: 20_000)
+        }
+        files["own.jpg"] = "made there"
+        #expect(laptop.tree(.library) == files)
+        #expect(Set(alice.problems.map(\.code)) == ["massDeletion", "rootReturned"], "\(alice.problems)")
+        if end == "accepted" {
+            let reply = alice.request(.acceptFolders)
+            #expect(reply.code == 0 && reply.values["restored"] == "1", "\(reply)")
+        } else {
+            try disk.delete("Album/gone.jpg")
+            try disk.write("new.jpg", "new")
+        }
+        for _ in 0..<4 { _ = try village.settleDeletions() }
+        try #require(try village.settle())
+        #expect(alice.problems.isEmpty && laptop.tree(.library) == files, "\(alice.problems)")
+        let copy = disk.replacementTree.filter { !$0.key.hasPrefix(".") && !$0.key.hasSuffix(".json") }
+        #expect(copy == files.mapValues { Array($0.utf8) })
+        let isInTrash = disk.replacementTree.contains {
+            $0.key.contains(".shoebox/trash/") && $0.value == Array("gone".utf8)
+        }
+        #expect(isInTrash == (end == "accepted"))
+        // It is the library from now on.
+        #expect(alice.request(.acceptFolders).values["restored"] == nil)
+        try disk.delete("a.jpg")
+        for _ in 0..<4 { _ = try village.settleDeletions() }
+        files["a.jpg"] = nil
+        #expect(alice.problems.isEmpty && laptop.tree(.library) == files, "\(alice.problems)")
+    }
+
+    @Test func `folders that were exchanged are not served`() throws {
+        let party = try Party(bob: "readWrite")
+        let (bob, disk) = (party.bob, party.bob.machine.shared)
+        let marker = try disk.text(".shoebox/root.json")
+        try disk.write(".shoebox/root.json", marker.replacing("\"shared\"", with: "\"private\""))
+        try disk.write("alice/Summer/new.jpg", "new")
+        try party.village.pass(8)
+        #expect(bob.problems.map(\.code) == ["rootForeign"], "\(bob.problems)")
+        #expect(party.alice.tree(.library)["Summer/new.jpg"] == nil)
+        try disk.write(".shoebox/root.json", marker)
+        try #require(try party.village.settle())
+        #expect(bob.problems.isEmpty && party.alice.tree(.library)["Summer/new.jpg"] == "new", "\(bob.problems)")
+    }
+
     /// What equal bytes could come from is looked for where they are found.
     @Test func `a copy of the library that lacks one of two equal files deletes nothing without a word`() throws {
         var village = try Village(labels: ["alice"])

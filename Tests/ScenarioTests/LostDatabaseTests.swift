@@ -62,6 +62,76 @@ struct LostDatabaseTests {
         try bob.expectNoNumberTwice()
     }
 
+    @Test(arguments: [false, true])
+    func `lost keys come back from the recovery file beside the database, and what is dropped then arrives`(
+        isDamaged: Bool
+    ) throws {
+        let (alice, bob) = try sharing()
+        let passphrase = bob.home + "/passphrase"
+        try bob.drop("correct horse battery", at: passphrase)
+        try bob.must("account", "export", "device", "--passphrase-file", passphrase)
+        try bob.drop("not published yet", at: bob.shared + "/alice/Summer/pending.jpg")
+        if isDamaged {
+            try Data(repeating: 7, count: 300).write(to: URL(fileURLWithPath: state(bob) + "/identity"))
+        } else {
+            try files.removeItem(atPath: state(bob) + "/identity")
+        }
+        let refused = try bob.run(["sync"])
+        #expect(refused.code != 0 && refused.errors.contains("shoebox init"), "\(refused.errors)")
+        let bare = try bob.initialize()
+        #expect(bare.code == 1 && bare.errors.contains("--import"), "\(bare.errors)")
+        let again = try bob.initialize(["--import", "device", "--passphrase-file", passphrase])
+        #expect(again.code == 0, "\(again.errors)")
+        try bob.must("sync")
+        try bob.drop("dropped afterwards", at: bob.shared + "/alice/Summer/later.jpg")
+        try bob.must("tag", "add", "shared/alice/Summer/a.jpg", "again")
+        try bob.must("sync")
+        try alice.must("sync")
+        #expect(alice.text(alice.library + "/Lake/pending.jpg") == "not published yet")
+        #expect(alice.text(alice.library + "/Lake/later.jpg") == "dropped afterwards")
+        for person in [alice, bob] {
+            #expect(try person.must("status", "--json").json["problems"]?.array?.isEmpty == true)
+            #expect(try person.must("verify", "--json").json["faults"]?.array?.isEmpty == true)
+        }
+        try bob.expectNoNumberTwice()
+    }
+
+    @Test func `keys of another account are not put beside a database`() throws {
+        let (alice, bob) = try sharing()
+        let passphrase = alice.home + "/passphrase"
+        try alice.drop("correct horse battery", at: passphrase)
+        try alice.must("account", "export", bob.home + "/other", "--passphrase-file", passphrase)
+        let identity = try #require(files.contents(atPath: state(bob) + "/identity"))
+        try files.removeItem(atPath: state(bob) + "/identity")
+        let refused = try bob.initialize(["--import", "other", "--passphrase-file", passphrase])
+        #expect(refused.code == 1, "\(refused.errors)")
+        try identity.write(to: URL(fileURLWithPath: state(bob) + "/identity"))
+        try bob.must("sync")
+    }
+
+    @Test func `no new container is made where the cloud folder is not mounted`() throws {
+        let (_, bob) = try sharing()
+        try loseDatabase(bob)
+        try files.moveItem(atPath: bob.container, toPath: bob.container + "-unmounted")
+        try files.createDirectory(atPath: bob.container, withIntermediateDirectories: false)
+        let refused = try bob.initialize()
+        #expect(refused.code == 13 && refused.errors.contains("Mount the cloud folder"), "\(refused.errors)")
+        #expect(try files.contentsOfDirectory(atPath: bob.container).isEmpty)
+        try files.removeItem(atPath: bob.container)
+        try files.moveItem(atPath: bob.container + "-unmounted", toPath: bob.container)
+        #expect(try bob.initialize().code == 0)
+        try bob.must("sync")
+        #expect(try bob.must("list", "--json").json["entries"]?.array?.count == 6)
+    }
+
+    @Test func `a state directory that others may look into is closed to them`() throws {
+        let (_, bob) = try sharing()
+        try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: state(bob))
+        try bob.must("sync")
+        let mode = try files.attributesOfItem(atPath: state(bob))[.posixPermissions] as? Int
+        #expect(mode == 0o700)
+    }
+
     @Test func `a damaged database is named, with what to do, which does it`() throws {
         let (_, bob) = try sharing()
         let database = state(bob) + "/shoebox.sqlite"

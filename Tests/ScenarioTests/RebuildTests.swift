@@ -217,6 +217,42 @@ import Testing
         #expect(laptop.tree(.library) == party.alice.tree(.library))
     }
 
+    /// The private zone says only that they went elsewhere.
+    @Test(arguments: ["control", "log", "heads"], [false, true])
+    func `what went into a share that can't be read when the state is lost is neither put away nor taken as new`(
+        part: String, isLong: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        var village = party.village
+        try #require(party.alice.request(.caption(path: party.alice.path("Summer/a.jpg"), text: "lake")).code == 0)
+        try #require(try village.settle())
+        let before = (records: try records(party.alice), tree: party.alice.tree(.library))
+        let alice = try withoutState(party.alice)
+        village.replicas = [alice, party.bob, party.carol]
+        try party.carol.machine.shared.delete("alice/Summer/deep")
+        let directory = "zones/\(party.zone)/\(part)/"
+        alice.machine.faults.setRule { operation in
+            operation.name == "read" && operation.path.contains(directory) ? .fail(.inputOutput) : nil
+        }
+        for _ in 0..<6 {
+            try village.pass(2)
+            village.world.clock.advance(milliseconds: isLong ? 180_000 : 20_000)
+        }
+        #expect(alice.tree(.library) == before.tree)
+        #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.caption == "lake")
+        if !isLong { #expect(alice.problems.contains { $0.code == "rebuildUnread" }, "\(alice.problems)") }
+        alice.machine.faults.setRule(nil)
+        try village.settleDeletions()
+        try #require(try village.settle())
+        #expect(!alice.problems.contains { $0.code == "rebuildUnread" }, "\(alice.problems)")
+        #expect(alice.tree(.library)["Private/c.jpg"] == "ccc")
+        #expect(alice.tree(.library).values.contains("aaa"))
+        guard !isLong else { return }
+        #expect(alice.tree(.library) == ["Summer/a.jpg": "aaa", "Private/c.jpg": "ccc"])
+        #expect(alice.sidecar("Summer/a.jpg", .library)?.fields.caption == "lake")
+        #expect(try records(alice) == before.records.filter { $0.value != "b.jpg" })
+    }
+
     @Test func `files of a folder that is new to the account move nothing that others have`() throws {
         let party = try Party(bob: "readWrite")
         var village = party.village

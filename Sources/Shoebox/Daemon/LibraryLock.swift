@@ -55,12 +55,23 @@ public final class LibraryLock: Sendable {
                 _ = pwrite(file, text, text.count, 0)
                 return LibraryLock(file)
             }
-            let holder = readHolder(file)
-            close(file)
-            guard let holder, ProcessState(of: holder) == .ending else { return nil }
-            unlink(state.lock.text)
+            defer { close(file) }
+            guard let holder = readHolder(file), ProcessState(of: holder) == .ending, remove(file, state) else {
+                return nil
+            }
         }
         return nil
+    }
+
+    /// Removes the lock of a process that is ending and can't let go of it; not the one that another process has put in its place
+    /// meanwhile. False if somebody else is about to do so.
+    private static func remove(_ file: Int32, _ state: StateDirectory) -> Bool {
+        let guarding = open(state.lock.text + ".taking", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard guarding >= 0 else { return false }
+        defer { close(guarding) }
+        guard set(guarding, F_WRLCK) else { return false }
+        if isStillThere(file, state.lock) { unlink(state.lock.text) }
+        return true
     }
 
     /// The process that has the lock; nil if nobody has, 0 if it can't be told who.

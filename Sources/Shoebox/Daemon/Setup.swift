@@ -88,11 +88,14 @@ public struct Setup {
         defer { lock.release() }
         let world = installation.world()
         let store = try state.openStore()
-        let isBound = try store.read { db in try db.metaText("container") } != nil
+        let bound = try store.read { db in (try db.metaText("container"), try db.meta("account")) }
+        let isBound = bound.0 != nil
+        if importFile != nil { try state.putAsideDamagedIdentity() }
         let lostState = !isBound && state.isSetUp
         var madeContainer = false
         if try state.readIdentity() == nil {
-            if !takesOver { try refuseServed(world) }
+            if isBound, joins == nil, importFile == nil { throw lostKeysError(state) }
+            if !takesOver { try refuseServed(world, by: store.read { db in try db.metaText(Engine.servedKey) }) }
             if joins == nil, importFile == nil { try refuseWaiting(state) }
         }
         if joins != nil {
@@ -101,7 +104,7 @@ public struct Setup {
         } else if !isBound {
             madeContainer = try openOrMakeContainer(world, configuration)
         }
-        let madeAccount = try makeIdentity(state, world)
+        let madeAccount = try makeIdentity(state, world, bound: bound.1)
         let engine = try installation.makeEngine(store)
         try engine.setUp(
             host: ProcessInfo.processInfo.hostName, takeOver: takesOver, lostState: lostState,
@@ -182,9 +185,11 @@ public struct Setup {
     // MARK: Folders
 
     /// Folders that another shoebox serves are refused before an account is made, or anybody is asked to admit this device.
-    private func refuseServed(_ world: World) throws {
+    ///
+    /// - Parameter own: the replica that the local database is of, whose keys are to come.
+    private func refuseServed(_ world: World, by own: String?) throws {
         for (root, files) in [(RootKind.library, world.library), (.shared, world.shared)] {
-            guard let marker = try RootMarker.read(from: files) else { continue }
+            guard let marker = try RootMarker.read(from: files), marker.replica.description != own else { continue }
             var error = marker.servedError(root)
             let isNew = importFile == nil && joins == nil
             error.remedy =
@@ -235,11 +240,20 @@ public struct Setup {
     /// Opens the container, or makes one in an empty folder; whether it was made.
     private func openOrMakeContainer(_ world: World, _ configuration: Configuration) throws -> Bool {
         try tryOut(world, configuration.container)
+        let known = try markedContainer(world)
         do {
-            try openContainer(world)
+            // Who takes folders over for an account of another container says so.
+            try openContainer(world, expecting: takesOver && importFile == nil ? nil : known)
             return false
         } catch let error as CloudError {
             guard error.code == .notAContainer else { throw error }
+        }
+        guard known == nil else {
+            throw RequestError(
+                ExitCode.offline,
+                "The cloud folder \(configuration.container) is empty, and the library or shared folder belongs to a container.",
+                "Mount the cloud folder. If that container is gone for good, and a new one is to be made, remove '.shoebox/root.json' from both folders first."
+            )
         }
         do {
             try makeContainer(world, configuration)
@@ -253,7 +267,18 @@ public struct Setup {
     }
 
     // Not with the type of its error: a compiler of today fails on it.
-    private func openContainer(_ world: World) throws { _ = try Container.open(mount: world.mount) }
+    private func openContainer(_ world: World, expecting id: String? = nil) throws {
+        _ = try Container.open(mount: world.mount, expecting: id)
+    }
+
+    /// The container that a watched folder's marker names: to make another one, as on a mount point with nothing mounted there,
+    /// would be to leave everything behind.
+    private func markedContainer(_ world: World) throws -> String? {
+        for files in [world.library, world.shared] {
+            if let marker = try RootMarker.read(from: files) { return marker.container }
+        }
+        return nil
+    }
 
     private func makeContainer(_ world: World, _ configuration: Configuration) throws {
         _ = try Container.create(
@@ -293,6 +318,20 @@ public struct Setup {
 
     // MARK: Keys
 
+    private func lostKeysError(_ state: StateDirectory) -> RequestError {
+        RequestError(
+            ExitCode.failed,
+            "The keys of this library are gone: its database is in \(state.path), and the file 'identity' is not.",
+            "Restore that file from a backup; or repeat this command with --import FILE, the account's recovery file, or with --join, if the account has another device."
+        )
+    }
+
+    private func otherAccountError(_ state: StateDirectory) -> RequestError {
+        RequestError(
+            ExitCode.failed, "The database in \(state.path) is of another account than these keys.",
+            "Use the recovery file of that account; or move \(state.path) away first, and use folders of their own.")
+    }
+
     /// Refuses a file of another account than the one that is set up here already, and one that can't be read: nothing would
     /// come of it.
     private func refuseOther(
@@ -308,7 +347,9 @@ public struct Setup {
     }
 
     /// Makes the keys, or takes those of a file; whether a new account was made. Done again after a failure, it goes on.
-    func makeIdentity(_ state: StateDirectory, _ world: World) throws -> Bool {
+    ///
+    /// - Parameter bound: the account that the local database is of; nil for a new one.
+    func makeIdentity(_ state: StateDirectory, _ world: World, bound: Data? = nil) throws -> Bool {
         if let existing = try state.readIdentity() {
             guard existing.label == account else {
                 throw RequestError(
@@ -322,11 +363,15 @@ public struct Setup {
         }
         let host = ProcessInfo.processInfo.hostName
         if let importFile {
-            try state.save(try imported(importFile, world, deviceLabel: host))
+            let keys = try imported(importFile, world, deviceLabel: host)
+            guard bound.map({ $0 == keys.account.data }) ?? true else { throw otherAccountError(state) }
+            try state.save(keys)
             return false
         }
         if let joins {
-            try state.save(try joined(joins, state, world, deviceLabel: host))
+            let keys = try joined(joins, state, world, deviceLabel: host)
+            guard bound.map({ $0 == keys.account.data }) ?? true else { throw otherAccountError(state) }
+            try state.save(keys)
             try finishJoining(state, world)
             return false
         }

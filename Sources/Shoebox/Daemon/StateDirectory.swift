@@ -58,6 +58,7 @@ public struct StateDirectory: Hashable, Sendable {
     ///
     /// - Throws: `RequestError` that names the file, and says what to do about a full disk or a damaged file.
     func openStore() throws -> Store {
+        close()
         do { return try Store(path: database.text) } catch {
             guard let failure = Failures.describe(error, state: self) else { throw error }
             throw RequestError(failure.code, failure.message, failure.remedy)
@@ -74,6 +75,16 @@ public struct StateDirectory: Hashable, Sendable {
                 ExitCode.failed, "The state directory \(path) cannot be made: \(error.localizedDescription)",
                 "Check the permissions of the directory above it.")
         }
+        close()
+    }
+
+    /// Takes away what others may do there, if it was made by somebody else's hand, or put back from a backup: the database in it
+    /// has the keys of all zones.
+    private func close() {
+        var found = stat()
+        guard stat(path.text, &found) == 0, found.st_uid == geteuid(), found.st_mode & 0o077 != 0 else { return }
+        // Where the file system has no modes, nothing can be done about it.
+        _ = chmod(path.text, found.st_mode & 0o700)
     }
 
     /// The identity that is stored here; nil if there is none yet.
@@ -82,8 +93,22 @@ public struct StateDirectory: Hashable, Sendable {
         do { return try Identity(serialized: bytes) } catch {
             throw RequestError(
                 ExitCode.failed, "The identity file \(identityFile) is damaged: \(error.message)",
-                "Restore it from a backup, or set up a new device with the recovery file: 'shoebox init --import FILE'."
+                "Restore it from a backup, or set this device up anew with the recovery file: 'shoebox init --import FILE' with the account and folders of before."
             )
+        }
+    }
+
+    /// Moves a damaged identity aside, which nothing can be done with but to keep it.
+    func putAsideDamagedIdentity() throws {
+        do { _ = try readIdentity() } catch let error as RequestError {
+            guard try LocalFile.read(identityFile, maxBytes: 16 << 20) != nil else { throw error }
+            for number in 1...1_000 {
+                let aside = path.appending("identity.damaged\(number == 1 ? "" : "-\(number)")")
+                guard access(aside.text, F_OK) != 0 else { continue }
+                guard rename(identityFile.text, aside.text) == 0 else { throw error }
+                return
+            }
+            throw error
         }
     }
 
