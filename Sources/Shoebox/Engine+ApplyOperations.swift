@@ -79,6 +79,9 @@ extension Engine {
                 }
             case .failed(let error):
                 failed.insert(id)
+                if error.code == .badName, case .write(_, let path, _, _) = operation {
+                    noteRefusedName(.init(root: root, path: path), error)
+                }
                 try reportFailure(operation, error, root: root)
             }
         }
@@ -140,6 +143,8 @@ extension Engine {
             }
             try makeWay(for: operation, root: root, scope)
             switch operation {
+            case .write(_, let path, _, _) where isRefusedName(.init(root: root, path: path)):
+                try note(operation, .failed(refusedNames[.init(root: root, path: path)]?.error ?? .noName(path)))
             case .write(let id, let path, let hash, let replaced):
                 switch applier.prepare(id, at: path, contentHash: hash, replacing: replaced) {
                 case .ready(let write):
@@ -469,5 +474,31 @@ extension FileOperation {
             .remove(_, let path, _), .removeDirectory(_, let path), .park(_, let path):
             path
         }
+    }
+}
+
+// Names that a file system can't hold.
+extension Engine {
+    /// Notes that a name can't be written where it belongs: that is found out only once all of its bytes are there.
+    private func noteRefusedName(_ place: WatchedPath, _ error: FileError) {
+        if isRefusedName(place) { return }
+        refusedNames[place] = (error, world.uptimeMilliseconds() + 3_600_000)
+    }
+
+    /// Whether a name was refused within the last hour.
+    private func isRefusedName(_ place: WatchedPath) -> Bool {
+        guard let due = refusedNames[place]?.until else { return false }
+        guard world.uptimeMilliseconds() < due else {
+            refusedNames[place] = nil
+            return false
+        }
+        return true
+    }
+}
+
+extension FileError {
+    /// That a name can't be written.
+    fileprivate static func noName(_ path: RelativePath) -> FileError {
+        FileError(code: .badName, operation: "write", path: path.description)
     }
 }

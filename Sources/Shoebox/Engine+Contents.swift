@@ -81,11 +81,11 @@ extension Engine {
         return applier
     }
 
-    /// Puts off reading a damaged asset again: it may be large, and nobody mends it under that name. Less and less often.
-    private func noteDamagedRead(_ location: String) {
-        let count = (damagedReads[location]?.count ?? 0) + 1
-        let pause = min(UInt64(5_000) << UInt64(min(count - 1, 10)), 3_600_000)
-        damagedReads[location] = (count, world.uptimeMilliseconds() + pause)
+    /// Puts off reading a damaged asset again: nobody mends it under that name, but for a person. The longer, the larger it is, up to
+    /// an hour.
+    private func noteDamagedRead(_ asset: AssetReference) {
+        guard let location = asset.location else { return }
+        damagedReads[location] = world.uptimeMilliseconds() + min(asset.size / 100, 3_600_000)
     }
 
     /// The bytes of a record: from a local file that has them, else from the container.
@@ -112,7 +112,7 @@ extension Engine {
                         reason: "its content has not been published yet")
                 }
                 let location = asset.location ?? ""
-                if let read = damagedReads[location], world.uptimeMilliseconds() < read.due {
+                if let due = damagedReads[location], world.uptimeMilliseconds() < due {
                     throw FileError(
                         code: .contentDamaged, operation: "download", path: state?.fileName?.description ?? "",
                         reason: "its bytes in the cloud folder are damaged; they are read again in a while")
@@ -124,7 +124,7 @@ extension Engine {
                 } catch let error as CloudError {
                     if error.code == .damaged {
                         damagedAssets.insert(hash)
-                        noteDamagedRead(location)
+                        noteDamagedRead(asset)
                     }
                     try noteUnread(asset, error, in: id.zone)
                     throw FileError(

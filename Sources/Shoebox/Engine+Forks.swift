@@ -95,33 +95,48 @@ extension Engine {
 
     // MARK: What the owner has accepted
 
+    /// Up to which segment the chains count of who may not write any more, and of devices that are retired.
+    private func pins(in zone: ZoneInfo, heads: [ReplicaID: HeadRecord]) -> [(ReplicaID, Position)] {
+        var result: [ReplicaID: Position] = [:]
+        func add(_ subject: ReplicaID, _ last: Position) {
+            if last.sequence > result[subject]?.sequence ?? 0 { result[subject] = last }
+        }
+        for participant in zone.control.participants.values {
+            for (subject, intervals) in participant.intervals where heads[subject]?.account == participant.account {
+                let last = intervals.compactMap(\.to).max { $0.sequence < $1.sequence }
+                if let last { add(subject, last) }
+            }
+        }
+        for (device, replicas) in zone.control.retired {
+            for (subject, last) in replicas where heads[subject]?.device.digest == device {
+                add(subject, last)
+            }
+        }
+        return result.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
     /// Sees to it that, of whoever may not write any more, exactly what the owner has accepted counts: of a chain that was
     /// shown in two versions the one that the control names by its hash. What was taken from the other one is refused.
     func followPinnedChains(_ id: ZoneID, folder: ZoneFolder, heads: [ReplicaID: HeadRecord]) throws {
         guard let zone = zones[id] else { return }
         let peers = try store.read { db in try db.peers(of: id) }
-        for participant in zone.control.participants.values {
-            for (subject, intervals) in participant.intervals where subject != replica {
-                guard let last = intervals.compactMap(\.to).max(by: { $0.sequence < $1.sequence }), last.sequence > 0,
-                    var peer = peers.first(where: { $0.replica == subject }), let head = heads[subject],
-                    head.account == participant.account
-                else { continue }
-                let known = try store.read { db in try db.position(last.sequence, of: subject, in: id) }
-                guard known != last, pinsTried[.init(zone: id, replica: subject)] != last else { continue }
-                if known == nil, peer.applied.sequence < last.sequence, head.last.sequence >= last.sequence { continue }
-                if known == nil { pinsTried[.init(zone: id, replica: subject)] = last }
-                // Read first, so that nothing is given up before the accepted version is seen to be there.
-                var pinned = head
-                pinned.content.last = last
-                let page = try folder.readSegments(
-                    of: subject, after: .start, upTo: pinned, isSealed: zone.control.isSealed, keyring: zone.keyring)
-                guard !page.segments.isEmpty, try readable(pinned, in: zone, folder: folder) == nil else { continue }
-                pinsTried[.init(zone: id, replica: subject)] = last
-                log("the chain of \(subject) in '\(zone.control.title)' is read again as its owner accepted it")
-                try store.write { db in try db.giveUpChain(of: subject, in: id) }
-                peer.applied = .start
-                _ = try readChain(peer, head: pinned, zone: zone, folder: folder)
-            }
+        for (subject, last) in pins(in: zone, heads: heads) where subject != replica {
+            guard var peer = peers.first(where: { $0.replica == subject }), let head = heads[subject] else { continue }
+            let known = try store.read { db in try db.position(last.sequence, of: subject, in: id) }
+            guard known != last, pinsTried[.init(zone: id, replica: subject)] != last else { continue }
+            if known == nil, peer.applied.sequence < last.sequence, head.last.sequence >= last.sequence { continue }
+            if known == nil { pinsTried[.init(zone: id, replica: subject)] = last }
+            // Read first, so that nothing is given up before the accepted version is seen to be there.
+            var pinned = head
+            pinned.content.last = last
+            let page = try folder.readSegments(
+                of: subject, after: .start, upTo: pinned, isSealed: zone.control.isSealed, keyring: zone.keyring)
+            guard !page.segments.isEmpty, try readable(pinned, in: zone, folder: folder) == nil else { continue }
+            pinsTried[.init(zone: id, replica: subject)] = last
+            log("the chain of \(subject) in '\(zone.control.title)' is read again as its owner accepted it")
+            try store.write { db in try db.giveUpChain(of: subject, in: id) }
+            peer.applied = .start
+            _ = try readChain(peer, head: pinned, zone: zone, folder: folder)
         }
     }
 }

@@ -20,6 +20,7 @@ extension Engine {
         else { return }
         // A folder of the name is as good as one that is made.
         if case .makeDirectory = operation, found.kind == .directory { return }
+        guard try !reportsAlias(of: name, found, at: path, for: operation.record, root) else { return }
         let (isOutOfReach, former, left) = try store.read { db -> (Bool, BaseRow?, [RecordID]?) in
             guard let parent = try db.base(at: path.parent, root: root, top: top(root)) else {
                 return (false, nil, nil)
@@ -46,6 +47,32 @@ extension Engine {
             later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
             return log("'\(display(path, root))' gives way to the share's and is '\(display(target, root))' now")
         }
+    }
+
+    /// Whether what answers to a name is known under another one beside it, which its disk does not tell from that. That one stays,
+    /// and it is said that both can't be shown.
+    private func reportsAlias(
+        of name: FileName, _ found: DirectoryEntry, at path: RelativePath, for record: RecordID, _ root: RootKind
+    ) throws -> Bool {
+        let rows = try store.read { db -> [BaseRow] in
+            guard let parent = try db.base(at: path.parent, root: root, top: top(root)) else { return [] }
+            return try db.base(inode: found.stamp.inode, root: root).filter {
+                $0.parent == parent && $0.name != name && !$0.isParked && found.stamp.isSameFile(as: $0.stamp)
+            }
+        }
+        // It is about to get this very name.
+        guard !rows.contains(where: { $0.id == record }) else { return true }
+        guard let other = rows.first?.name, let listed = try? files(root).list(path.parent).map(\.name),
+            listed.contains(other),
+            !listed.contains(name)
+        else { return false }
+        let shown = display(path, root)
+        unsettledPaths.insert(shown)
+        try report(
+            "notApplied", path: shown, zone: record.zone,
+            "'\(shown)' can't be shown beside '\(other)': this disk does not tell their names apart.",
+            "Rename one of them, on a device that shows both.")
+        return true
     }
 
     /// A folder that no record shows any more, and in which its user put something since, is the user's, and not known

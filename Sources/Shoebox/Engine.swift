@@ -98,8 +98,10 @@ public final class Engine {
     var confirmed: [ChainKey: UInt64] = [:]
     /// Since when (uptime) what was built for a zone under a former key was not seen in the container.
     var outboxAwaited: [ZoneID: UInt64] = [:]
-    /// Assets that turned out to be damaged, by where they are: how often they were read, and when that is done again (uptime).
-    var damagedReads: [String: (count: Int, due: UInt64)] = [:]
+    /// Assets that turned out to be damaged, by where they are, and when they are read again (uptime).
+    var damagedReads: [String: UInt64] = [:]
+    /// Places whose names the file system refused, with its error, and until when (uptime) they are not tried again.
+    var refusedNames: [WatchedPath: (error: FileError, until: UInt64)] = [:]
     /// Replicas beyond the number that one account may have in a zone.
     var excessReplicas: [ZoneID: Set<ReplicaID>] = [:]
     /// When the contents of a zone were last offered again (uptime).
