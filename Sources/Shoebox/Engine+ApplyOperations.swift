@@ -79,9 +79,6 @@ extension Engine {
                 }
             case .failed(let error):
                 failed.insert(id)
-                if error.code == .badName, case .write(_, let path, _, _) = operation {
-                    noteRefusedName(.init(root: root, path: path), error)
-                }
                 try reportFailure(operation, error, root: root)
             }
         }
@@ -102,6 +99,10 @@ extension Engine {
                     continue
                 }
                 let result = applier.finish(item.write)
+                if case .failed(let error) = result, error.code == .badName {
+                    noteRefusedName(
+                        .init(root: root, path: item.write.intent.path), error, size: item.write.intent.size)
+                }
                 try note(item.operation, inMeantFolder(item.operation, result, meant, isNew: true, root: root))
             }
         }
@@ -479,13 +480,13 @@ extension FileOperation {
 
 // Names that a file system can't hold.
 extension Engine {
-    /// Notes that a name can't be written where it belongs: that is found out only once all of its bytes are there.
-    private func noteRefusedName(_ place: WatchedPath, _ error: FileError) {
-        if isRefusedName(place) { return }
-        refusedNames[place] = (error, world.uptimeMilliseconds() + 3_600_000)
+    /// Notes that a name can't be written where it belongs: that is found out only once all of its bytes are there. It is tried again
+    /// the later, the more they are, up to an hour.
+    private func noteRefusedName(_ place: WatchedPath, _ error: FileError, size: UInt64) {
+        refusedNames[place] = (error, world.uptimeMilliseconds() + min(size / 100, 3_600_000))
     }
 
-    /// Whether a name was refused within the last hour.
+    /// Whether a name was refused a while ago, and is not tried again yet.
     private func isRefusedName(_ place: WatchedPath) -> Bool {
         guard let due = refusedNames[place]?.until else { return false }
         guard world.uptimeMilliseconds() < due else {
