@@ -178,9 +178,10 @@ extension Engine {
                 continue
             }
             try noteFound(chain)
-            if peer.account == nil {
-                guard peers.count(where: { $0.account == newest.account }) < replicasMax, peers.count < replicasOfAllMax
-                else {
+            // Of strangers nothing is read, and their heads keep nobody else's from being read.
+            if peer.account == nil, let control = zones[id]?.control, control.knows(newest.account) {
+                let known = peers.compactMap(\.account).filter(control.knows)
+                guard known.count(where: { $0 == newest.account }) < replicasMax, known.count < replicasOfAllMax else {
                     excessReplicas[id, default: []].insert(peer.replica)
                     try reportExcess(of: newest.account, in: id)
                     continue

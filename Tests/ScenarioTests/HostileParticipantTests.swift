@@ -16,6 +16,21 @@ import Testing
         return try #require(try replica.store.read { db in try db.files(in: zone).first { $0.name == wanted } })
     }
 
+    @Test func `heads of hundreds of replicas of a stranger are not counted, and stop nobody`() throws {
+        let party = try Party(bob: "readWrite", others: ["dave"])
+        let dave = party.village.replicas[3]
+        for number in 0..<140 as Range<UInt64> {
+            let forger = try Forger(dave, zone: party.zone, in: party.village, stranger: true, seed: 2_000 + number)
+            try forger.send([try forger.photo("dave \(number).jpg", "dave \(number)")])
+        }
+        try party.carol.machine.shared.write("alice/Summer/hers.jpg", "hers")
+        try party.village.meet()
+        #expect(party.alice.tree(.library)["Summer/hers.jpg"] == "hers")
+        for replica in [party.alice, party.carol] {
+            #expect(!replica.problems.contains { $0.code == "tooManyReplicas" }, "\(replica.problems)")
+        }
+    }
+
     @Test func `one who publishes as hundreds of replicas is named, and stops nobody`() throws {
         let party = try Party(bob: "readWrite")
         for number in 0..<160 as Range<UInt64> {
