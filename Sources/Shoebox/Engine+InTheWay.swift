@@ -62,6 +62,7 @@ extension Engine {
         }
         // It is about to get this very name.
         guard !rows.contains(where: { $0.id == record }) else { return true }
+        // What can't be listed now is no alias: the operation finds its place taken, and is tried again.
         guard let other = rows.first?.name, let listed = try? files(root).list(path.parent).map(\.name),
             listed.contains(other),
             !listed.contains(name)
