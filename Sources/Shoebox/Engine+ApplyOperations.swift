@@ -49,8 +49,9 @@ extension Engine {
         func note(_ operation: FileOperation, _ result: ApplyOutcome) throws {
             let id = operation.record
             // What is aside, and what is not, is looked at once more: a call may have done it and failed.
-            switch operation {
-            case .park, .unpark: recovered.remove(root)
+            switch (operation, result) {
+            case (.park, _), (.unpark, _): recovered.remove(root)
+            case (_, .failed(let error)) where error.operation == "rename": recovered.remove(root)
             default: break
             }
             if case .done = result {} else if let path = operation.path, !operation.isRemoval { missing.insert(path) }
@@ -475,25 +476,6 @@ extension FileOperation {
             .remove(_, let path, _), .removeDirectory(_, let path), .park(_, let path):
             path
         }
-    }
-}
-
-// Names that a file system can't hold.
-extension Engine {
-    /// Notes that a name can't be written where it belongs: that is found out only once all of its bytes are there. It is tried again
-    /// the later, the more they are, up to an hour.
-    private func noteRefusedName(_ place: WatchedPath, _ error: FileError, size: UInt64) {
-        refusedNames[place] = (error, world.uptimeMilliseconds() + min(size / 100, 3_600_000))
-    }
-
-    /// Whether a name was refused a while ago, and is not tried again yet.
-    private func isRefusedName(_ place: WatchedPath) -> Bool {
-        guard let due = refusedNames[place]?.until else { return false }
-        guard world.uptimeMilliseconds() < due else {
-            refusedNames[place] = nil
-            return false
-        }
-        return true
     }
 }
 

@@ -110,7 +110,7 @@ extension Engine {
         if head == nil || shorterHeads.contains(chain) || (head?.last.sequence ?? 0) < peer.applied.sequence {
             // Once more from its start: what is remembered of it may be more than is left.
             let cursor = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
-            head = try folder.readHead(peer.replica, from: HeadCursor(file: cursor.file)).newest
+            head = try folder.readMovedHead(peer.replica, from: HeadCursor(file: cursor.file)).newest
             guard let head, head.last.sequence >= peer.applied.sequence else { return head?.last.sequence ?? 0 }
         }
         if readsAll, let head, let end = try readable(head, in: zone, folder: folder), end < peer.applied.sequence {
@@ -126,11 +126,16 @@ extension Engine {
     }
 
     /// How far a chain can be read from its start, or from its snapshot; nil for to its end.
-    func readable(_ head: HeadRecord, in zone: ZoneInfo, folder: ZoneFolder) throws -> UInt64? {
+    ///
+    /// - Parameter isPinned: whether the head names the version that counts, where there are two.
+    func readable(
+        _ head: HeadRecord, in zone: ZoneInfo, folder: ZoneFolder, isPinned: Bool = false
+    ) throws -> UInt64? {
         var position = Position.start
         while true {
             let page = try folder.readSegments(
-                of: head.replica, after: position, upTo: head, isSealed: zone.control.isSealed, keyring: zone.keyring)
+                of: head.replica, after: position, upTo: head, isSealed: zone.control.isSealed, keyring: zone.keyring,
+                isPinned: isPinned)
             position = page.segments.last?.position ?? position
             switch page.end {
             case .complete: return nil
@@ -139,6 +144,7 @@ extension Engine {
                 // Of a snapshot that can't be read to its end nothing counts, and what it stands for has earlier numbers.
                 let isInSnapshot = head.floor > 1 && position.sequence < head.content.snapshot?.sequence ?? 0
                 return isInSnapshot ? 0 : position.sequence
+            case .missingKey where isPinned, .fork where isPinned: return position.sequence
             // Of a fork nobody knows which version is right, and the rest is no loss.
             case .missingKey, .fork, .rolledBack, .expired: return nil
             }

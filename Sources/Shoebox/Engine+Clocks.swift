@@ -15,6 +15,26 @@ extension Engine {
         var wall: UInt64
         /// Whether each of them could be read.
         var isWhole: Bool
+        /// Whether there are some of which nothing is known yet, as nothing whole could be found in them.
+        var hasUnknown: Bool
+    }
+
+    /// For how long something is waited for, milliseconds of the machine's running time; 0 if this is the first time. Each process
+    /// goes on with what the one before it has noted: one that is started now and then would never wait long enough.
+    ///
+    /// - Parameters:
+    ///   - key: where that is stored.
+    ///   - subject: what is waited for; for anything else the time begins anew, as it does with each start of the machine.
+    func waited(_ key: String, for subject: String) throws -> UInt64 {
+        let now = world.uptimeMilliseconds()
+        let start = "\(world.bootID) \(subject) "
+        if let noted = try store.read({ db in try db.metaText(key) }), noted.hasPrefix(start),
+            let since = UInt64(noted.dropFirst(start.count)), since <= now
+        {
+            return now - since
+        }
+        try store.write { db in try db.setMetaText(key, start + "\(now)") }
+        return 0
     }
 
     /// Compares the time that a head says it was written with this clock.

@@ -84,8 +84,7 @@ extension Engine {
     /// Puts off reading a damaged asset again: nobody mends it under that name, but for a person. The longer, the larger it is, up to
     /// an hour.
     private func noteDamagedRead(_ asset: AssetReference) {
-        guard let location = asset.location else { return }
-        damagedReads[location] = world.uptimeMilliseconds() + min(asset.size / 100, 3_600_000)
+        damagedReads[asset] = world.uptimeMilliseconds() + min(asset.size / 100, 3_600_000)
     }
 
     /// The bytes of a record: from a local file that has them, else from the container.
@@ -111,15 +110,14 @@ extension Engine {
                         code: .absent, operation: "download", path: state?.fileName?.description ?? "",
                         reason: "its content has not been published yet")
                 }
-                let location = asset.location ?? ""
-                if let due = damagedReads[location], world.uptimeMilliseconds() < due {
+                if let due = damagedReads[asset], world.uptimeMilliseconds() < due {
                     throw FileError(
                         code: .contentDamaged, operation: "download", path: state?.fileName?.description ?? "",
                         reason: "its bytes in the cloud folder are damaged; they are read again in a while")
                 }
                 do {
                     try AssetStore(mount: world.mount).download(asset, into: take)
-                    damagedReads[location] = nil
+                    damagedReads[asset] = nil
                     try want(nil, hash, in: id.zone)
                 } catch let error as CloudError {
                     if error.code == .damaged {

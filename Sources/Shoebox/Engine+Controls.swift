@@ -38,6 +38,7 @@ extension Engine {
     /// Takes up controls that were not known; notices a removal or the end of a share.
     func readNewerControl(_ id: ZoneID, folder: ZoneFolder) throws {
         guard let zone = zones[id] else { return }
+        standingRead[id] = world.uptimeMilliseconds()
         let known = ControlVersion(version: zone.row.controlVersion, hash: zone.row.controlHash)
         if judgedControls[id] == nil {
             try noteOwnNamedControl(zone, folder: folder)

@@ -112,7 +112,22 @@ extension Engine {
     private var replicasMax: Int { 128 }
     private var replicasOfAllMax: Int { 3_000 }
 
+    /// Whether one more replica of an account is read. Of strangers nothing is, and their heads, those of whoever might come by the
+    /// link among them, keep nobody's from being read who takes part.
+    private func mayCount(_ account: AccountID, in id: ZoneID, _ peers: [PeerRow]) -> Bool {
+        guard let control = zones[id]?.control, control.knows(account) else { return true }
+        let isListed = control.lists(account)
+        let same = peers.compactMap(\.account).filter { control.knows($0) && control.lists($0) == isListed }
+        return same.count < replicasOfAllMax && same.count { $0 == account } < replicasMax
+    }
+
+    private func isInExcess(_ replica: ReplicaID, in id: ZoneID, _ peers: [PeerRow]) -> Bool {
+        excessReplicas[id]?[replica].map { !mayCount($0, in: id, peers) } ?? false
+    }
+
     private func reportExcess(of account: AccountID, in id: ZoneID) throws {
+        // Of who might come by the link, nobody can take anything out.
+        guard zones[id]?.control.lists(account) == true else { return }
         try report(
             "tooManyReplicas", path: "zones/\(id)/heads", zone: id,
             "\(label(of: account)) publishes in '\(zones[id]?.control.title ?? "")' as more than \(replicasMax) replicas; what comes from further ones is not read.",
@@ -133,7 +148,7 @@ extension Engine {
             listed = try folder.replicas()
             // In one order, so that a simulation repeats itself.
             for (replica, cursor) in listed.sorted(by: { $0.key < $1.key })
-            where !knownReplicas.contains(replica) && excessReplicas[id]?.contains(replica) != true {
+            where !knownReplicas.contains(replica) && !isInExcess(replica, in: id, peers) {
                 let isOwn = replica == self.replica
                 if isOwn, zones[id]?.row.last == .start { continue }
                 peers.append(PeerRow(replica: replica, cursor: Data(cursor.description.utf8)))
@@ -141,9 +156,12 @@ extension Engine {
             replicasListed[id] = now
         }
         var heads = knownHeads[id] ?? [:]
-        var isWhole = true
+        var (isWhole, hasUnknown) = (true, false)
         let lastRead = headsRead[id]
-        defer { headsRead[id] = HeadsRead(uptime: now, wall: world.nowMilliseconds(), isWhole: isWhole) }
+        defer {
+            headsRead[id] = HeadsRead(
+                uptime: now, wall: world.nowMilliseconds(), isWhole: isWhole, hasUnknown: hasUnknown)
+        }
         for var peer in Array(peers) where peer.replica != replica || peer.applied != zones[id]?.row.last {
             let stored = peer.cursor.flatMap { HeadCursor(String(decoding: $0, as: UTF8.self)) } ?? HeadCursor()
             var cursor = stored
@@ -174,15 +192,14 @@ extension Engine {
                 for problem in reading.problems where problem.code != .notYet {
                     try report("headDamaged", path: problem.path, zone: id, problem.message, problem.remedy)
                 }
+                if peer.account == nil, peer.replica != replica { hasUnknown = true }
                 try noteLost(reading, from: cursor, of: peer, before: stored, in: id)
                 continue
             }
             try noteFound(chain)
-            // Of strangers nothing is read, and their heads keep nobody else's from being read.
-            if peer.account == nil, let control = zones[id]?.control, control.knows(newest.account) {
-                let known = peers.compactMap(\.account).filter(control.knows)
-                guard known.count(where: { $0 == newest.account }) < replicasMax, known.count < replicasOfAllMax else {
-                    excessReplicas[id, default: []].insert(peer.replica)
+            if peer.account == nil {
+                guard mayCount(newest.account, in: id, peers) else {
+                    excessReplicas[id, default: [:]][peer.replica] = newest.account
                     try reportExcess(of: newest.account, in: id)
                     continue
                 }
@@ -253,7 +270,7 @@ extension Engine {
 
     /// Applies a replica's new segments, page by page, each together with the change token.
     func readChain(
-        _ start: PeerRow, head: HeadRecord, zone: ZoneInfo, folder: ZoneFolder
+        _ start: PeerRow, head: HeadRecord, zone: ZoneInfo, folder: ZoneFolder, isPinned: Bool = false
     ) throws -> Int {
         var peer = start
         let chain = ChainKey(zone: zone.id, replica: peer.replica)
@@ -263,7 +280,7 @@ extension Engine {
             do {
                 page = try folder.readSegments(
                     of: peer.replica, after: peer.applied, upTo: head, isSealed: zone.control.isSealed,
-                    keyring: zones[zone.id]?.keyring ?? zone.keyring)
+                    keyring: zones[zone.id]?.keyring ?? zone.keyring, isPinned: isPinned)
             } catch {
                 guard error.concernsOneZone else { throw error }
                 try reportSegment(error, of: peer.replica, in: zone)

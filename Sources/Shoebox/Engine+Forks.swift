@@ -115,28 +115,36 @@ extension Engine {
         return result.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
+    /// How long an accepted version that can't be read is not looked at again, milliseconds.
+    private var pinsPauseMilliseconds: UInt64 { 120_000 }
+
     /// Sees to it that, of whoever may not write any more, exactly what the owner has accepted counts: of a chain that was
     /// shown in two versions the one that the control names by its hash. What was taken from the other one is refused.
     func followPinnedChains(_ id: ZoneID, folder: ZoneFolder, heads: [ReplicaID: HeadRecord]) throws {
         guard let zone = zones[id] else { return }
+        let now = world.uptimeMilliseconds()
         let peers = try store.read { db in try db.peers(of: id) }
         for (subject, last) in pins(in: zone, heads: heads) where subject != replica {
             guard var peer = peers.first(where: { $0.replica == subject }), let head = heads[subject] else { continue }
             let known = try store.read { db in try db.position(last.sequence, of: subject, in: id) }
-            guard known != last, pinsTried[.init(zone: id, replica: subject)] != last else { continue }
-            if known == nil, peer.applied.sequence < last.sequence, head.last.sequence >= last.sequence { continue }
-            if known == nil { pinsTried[.init(zone: id, replica: subject)] = last }
-            // Read first, so that nothing is given up before the accepted version is seen to be there.
+            let chain = ChainKey(zone: id, replica: subject)
+            guard known != last, pinsTried[chain].map({ $0.last != last || now >= $0.again }) ?? true else { continue }
+            // Read on as always, unless what was read goes on in another way.
+            let isOnTheWay = peer.applied.sequence < last.sequence && head.last.sequence >= last.sequence
+            if known == nil, isOnTheWay, !forkedChains.contains(chain) { continue }
+            // To look takes long, and what is missing may be shown late.
+            pinsTried[chain] = (last, now + pinsPauseMilliseconds)
+            // Read first, so that nothing is given up before all of the accepted version is seen to be there.
             var pinned = head
             pinned.content.last = last
-            let page = try folder.readSegments(
-                of: subject, after: .start, upTo: pinned, isSealed: zone.control.isSealed, keyring: zone.keyring)
-            guard !page.segments.isEmpty, try readable(pinned, in: zone, folder: folder) == nil else { continue }
-            pinsTried[.init(zone: id, replica: subject)] = last
+            guard try readable(pinned, in: zone, folder: folder, isPinned: true) == nil else { continue }
             log("the chain of \(subject) in '\(zone.control.title)' is read again as its owner accepted it")
             try store.write { db in try db.giveUpChain(of: subject, in: id) }
             peer.applied = .start
-            _ = try readChain(peer, head: pinned, zone: zone, folder: folder)
+            _ = try readChain(peer, head: pinned, zone: zone, folder: folder, isPinned: true)
+            let applied = try store.read { db in try db.peers(of: id) }.first { $0.replica == subject }?.applied
+                .sequence
+            if applied ?? 0 >= last.sequence { pinsTried[chain] = (last, .max) }
         }
     }
 }

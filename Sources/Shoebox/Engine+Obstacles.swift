@@ -28,3 +28,23 @@ extension Engine {
         var last: UInt64
     }
 }
+
+// MARK: Names that a file system can't hold
+
+extension Engine {
+    /// Notes that a name can't be written where it belongs: that is found out only once all of its bytes are there. It is tried again
+    /// the later, the more they are, up to an hour.
+    func noteRefusedName(_ place: WatchedPath, _ error: FileError, size: UInt64) {
+        refusedNames[place] = (error, world.uptimeMilliseconds() + min(size / 100, 3_600_000))
+    }
+
+    /// Whether a name was refused a while ago, and is not tried again yet.
+    func isRefusedName(_ place: WatchedPath) -> Bool {
+        guard let due = refusedNames[place]?.until else { return false }
+        guard world.uptimeMilliseconds() < due else {
+            refusedNames[place] = nil
+            return false
+        }
+        return true
+    }
+}

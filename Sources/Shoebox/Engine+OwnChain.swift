@@ -35,7 +35,7 @@ extension Engine {
         }
         let now = world.uptimeMilliseconds()
         if isIdle, let written = ownHeadsWritten[zone.id], now < written + 600_000 { return true }
-        let reading = try zoneFolder(zone.id).readHead(replica, from: cursor)
+        let reading = try zoneFolder(zone.id).readMovedHead(replica, from: cursor)
         try noteOwnNamedControl(zone, reading.newest)
         if let newest = reading.newest, newest.last != zone.row.last {
             let outbox = try store.read { db in try db.outbox(of: zone.id) }

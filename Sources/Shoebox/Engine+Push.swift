@@ -73,12 +73,12 @@ extension Engine {
         return count
     }
 
-    /// Reads who takes part in a share now, if its heads were not read for a while, as after the container was away: who was
+    /// Reads who takes part in a share now, if that was not read for a while, as after a start or while the container was away: who was
     /// removed meanwhile is not to get what is published next, and what this account may do no more is not to be half done.
     private func lookAtStanding(in zone: ZoneInfo) throws {
         let now = world.uptimeMilliseconds()
         guard zone.row.kind == .share, zone.row.state == .active,
-            headsRead[zone.id].map({ now >= $0.uptime + 60_000 }) ?? true
+            standingRead[zone.id].map({ now >= $0 + 60_000 }) ?? true
         else { return }
         let folder = zoneFolder(zone.id)
         do {
@@ -100,27 +100,35 @@ extension Engine {
         let outbox = try store.read { db in try db.outbox(of: zone.id) }
         guard zone.control.isSealed, let current = zone.keyring.current, let first = outbox.first,
             try SegmentCoder.epoch(of: first.bytes) != current
-        else {
-            outboxAwaited[zone.id] = nil
+        else { return true }
+        let start = try firstUnseen(of: outbox, in: zone)
+        guard start < outbox.count, try SegmentCoder.epoch(of: outbox[start].bytes) != current else { return true }
+        let unseen = outbox[start].position
+        let waited = try waited("unseen.\(zone.id)", for: "\(unseen.sequence) \(unseen.hash)")
+        guard waited >= outboxAwaitedMilliseconds else { return false }
+        let last = start > 0 ? outbox[start - 1].position : nil
+        guard try store.write({ db in try db.takeBackOutbox(of: zone.id, after: last, by: replica) }) else {
             return true
         }
-        let folder = zoneFolder(zone.id)
-        let names = try folder.segmentNames(of: replica)
-        guard !outbox.contains(where: { names.contains(ZoneFolder.segmentName($0.position)) }),
-            try !folder.isThere(first.position, of: replica)
-        else {
-            outboxAwaited[zone.id] = nil
-            return true
-        }
-        let now = world.uptimeMilliseconds()
-        let since = outboxAwaited[zone.id] ?? now
-        outboxAwaited[zone.id] = since
-        guard now >= since + outboxAwaitedMilliseconds else { return false }
-        outboxAwaited[zone.id] = nil
-        guard try store.write({ db in try db.takeBackOutbox(of: zone.id, by: replica) }) else { return true }
         log("what was to be published in '\(zone.control.title)' is sealed anew: who takes part has changed")
         zones[zone.id]?.row = try store.read { db in try db.zone(zone.id) } ?? zone.row
         return true
+    }
+
+    /// The index of the first segment from which on nothing is in the container, behind all of a transaction that has begun there.
+    private func firstUnseen(of outbox: [(position: Position, bytes: [UInt8])], in zone: ZoneInfo) throws -> Int {
+        let folder = zoneFolder(zone.id)
+        let names = try folder.segmentNames(of: replica)
+        var start = outbox.lastIndex { names.contains(ZoneFolder.segmentName($0.position)) }.map { $0 + 1 } ?? 0
+        while start < outbox.count {
+            let isBegun =
+                try start > 0
+                && !SegmentCoder.endsWhole(
+                    outbox[start - 1].bytes, zone: zone.id, replica: replica, keyring: zone.keyring)
+            guard try isBegun || folder.isThere(outbox[start].position, of: replica) else { break }
+            start += 1
+        }
+        return start
     }
 
     /// Appends what this replica knows to its head, and notes that it did.

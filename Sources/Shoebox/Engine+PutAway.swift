@@ -17,11 +17,7 @@ extension Engine {
     func forgetPutAway(_ gone: [BaseRow], _ root: RootKind) throws -> Set<RecordID> {
         guard !gone.isEmpty else { return [] }
         let applier = makeApplier(root)
-        let back = try applier.recoverExchanges()
-        for path in back {
-            log("'\(display(path, root))' is in its place again: it was being replaced when that was interrupted")
-            later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
-        }
+        let back = try recoverExchanges(root)
         let there = try store.read { db in
             try gone.filter { row in try db.basePath(of: row.id, top: [top(root)]).map(back.contains) ?? false }
         }

@@ -72,7 +72,7 @@ extension Engine {
         }
     }
 
-    /// Since when the folders wait for a share that can't be read, milliseconds since 1970.
+    /// Since when the folders wait for a share that can't be read.
     private var unreadKey: String { "rebuildUnread" }
     /// How long they wait for it, milliseconds.
     private var unreadMilliseconds: UInt64 { max(settings.blindMilliseconds, 600_000) }
@@ -82,15 +82,10 @@ extension Engine {
     private func isReadToCompare() throws -> Bool {
         guard let what = try unreadShare() else {
             try clearProblem("rebuildUnread")
+            try store.write { db in try db.setMetaText(unreadKey, nil) }
             return true
         }
-        let now = world.nowMilliseconds()
-        var since = try store.read { db in try db.metaText(unreadKey) }.flatMap { UInt64($0) }
-        if since.map({ $0 > now }) ?? true {
-            since = now
-            try store.write { db in try db.setMetaText(unreadKey, "\(now)") }
-        }
-        guard let since, now - since < unreadMilliseconds else {
+        guard try waited(unreadKey, for: "") < unreadMilliseconds else {
             log("\(what) can't be read; the folders are compared without it")
             try clearProblem("rebuildUnread")
             return true
@@ -116,7 +111,7 @@ extension Engine {
     /// Whether something of a zone that is named there was not read.
     private func isUnread(_ zone: ZoneInfo) throws -> Bool {
         guard zone.row.state == .active else { return false }
-        guard headsRead[zone.id]?.isWhole != false else { return true }
+        guard let read = headsRead[zone.id], read.isWhole, !read.hasUnknown else { return true }
         return try store.read { db in try db.peers(of: zone.id) }.contains { peer in
             peer.replica != replica && peer.applied.sequence < peer.head.sequence
                 && !givenUpChains.contains(ChainKey(zone: zone.id, replica: peer.replica))

@@ -18,6 +18,10 @@ extension Engine {
         passedOver = passedOver.filter { $0.root != root }
         makeApplier(root).closeDirectories()
         var isWhole = try recoverParked(root)
+        do { _ = try recoverExchanges(root) } catch let error as FileError {
+            log("the trash of the \(display(.root, root)) folder can't be looked at yet: \(error)")
+            isWhole = isWhole && !error.mayPass
+        }
         if try !recoverMade(root) { isWhole = false }
         if try !recoverIntents(root) { isWhole = false }
         if root == .library { try settleCopies() }
@@ -31,6 +35,28 @@ extension Engine {
         }
         // What could not be looked at just now is put back by the next round.
         if isWhole { recovered.insert(root) }
+    }
+
+    /// Ends replacements that were cut off between two steps.
+    ///
+    /// - Returns: what is in its place again.
+    func recoverExchanges(_ root: RootKind) throws -> Set<RelativePath> {
+        let back = try makeApplier(root).recoverExchanges { path, stamp in
+            try store.read { db in
+                guard let id = try db.base(at: path, root: root, top: top(root)), let row = try db.base(id),
+                    row.kind == .file, !row.isParked
+                else { return false }
+                // Some file systems number their files anew now and then.
+                let isAlike =
+                    row.stamp.size == stamp.size && row.stamp.modifiedNanoseconds == stamp.modifiedNanoseconds
+                return isAlike || row.stamp.isSameFile(as: stamp)
+            }
+        }
+        for path in back {
+            log("'\(display(path, root))' is in its place again: it was being replaced when that was interrupted")
+            later[.init(root: root, path: path.parent)] = world.uptimeMilliseconds()
+        }
+        return back
     }
 
     /// Where the boot is stored after which the sidecars of a watched folder were looked at.

@@ -111,6 +111,8 @@ extension Engine {
     /// a command, which looks at what it is about without reaching the container first.
     public func compareState() throws {
         try reloadZones()
+        try checkReplica()
+        try finishNewReplica()
         try noticeRestoredState(reachesContainer: true)
         if try !foldersToRebuild().isEmpty { _ = try round(.directories([:])) }
     }
@@ -124,7 +126,7 @@ extension Engine {
     /// What a crash leaves between writing a head and noting it says nothing that this state does not know.
     private func isOlderThanOwnHead(_ zone: ZoneInfo) throws -> Bool {
         guard let cursor = zone.row.headCursor.flatMap({ HeadCursor(String(decoding: $0, as: UTF8.self)) }),
-            let newest = try zoneFolder(zone.id).readHead(replica, from: cursor).newest
+            let newest = try zoneFolder(zone.id).readMovedHead(replica, from: cursor).newest
         else { return false }
         let (outbox, peers) = try store.read { db in (try db.outbox(of: zone.id), try db.peers(of: zone.id)) }
         if newest.last != zone.row.last, !outbox.contains(where: { $0.position == newest.last }) { return true }

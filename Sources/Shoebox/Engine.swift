@@ -96,14 +96,13 @@ public final class Engine {
     var acknowledged: [ChainKey: UInt64] = [:]
     /// How far others have the very segments that this replica published, as it was last stored.
     var confirmed: [ChainKey: UInt64] = [:]
-    /// Since when (uptime) what was built for a zone under a former key was not seen in the container.
-    var outboxAwaited: [ZoneID: UInt64] = [:]
-    /// Assets that turned out to be damaged, by where they are, and when they are read again (uptime).
-    var damagedReads: [String: UInt64] = [:]
+    /// Assets that turned out to be damaged, as a record names them, and when they are read again (uptime). Another record may name
+    /// the same file rightly.
+    var damagedReads: [AssetReference: UInt64] = [:]
     /// Places whose names the file system refused, with its error, and until when (uptime) they are not tried again.
     var refusedNames: [WatchedPath: (error: FileError, until: UInt64)] = [:]
     /// Replicas beyond the number that one account may have in a zone.
-    var excessReplicas: [ZoneID: Set<ReplicaID>] = [:]
+    var excessReplicas: [ZoneID: [ReplicaID: AccountID]] = [:]
     /// When the contents of a zone were last offered again (uptime).
     var lastOffered: [ZoneID: UInt64] = [:]
     /// When it was last looked whether the container has lost what others have published (uptime).
@@ -141,6 +140,8 @@ public final class Engine {
     var wantedAssets: [ZoneID: [Digest32: String]] = [:]
     /// When the heads of each zone were last read.
     var headsRead: [ZoneID: HeadsRead] = [:]
+    /// When (uptime) it was last read who takes part in each zone.
+    var standingRead: [ZoneID: UInt64] = [:]
     /// Since when (uptime) a device is to be pinned in a zone whose heads can't all be read.
     var pinsAwaited: [ZoneID: UInt64] = [:]
     /// Since when (uptime) other devices of this account are known to have read more of a zone than this one.
@@ -164,8 +165,8 @@ public final class Engine {
     var waitingSince: [ChainKey: UInt64] = [:]
     /// Chains of which others have seen more than is to be seen here.
     var unseenParts: [ChainKey: UnseenPart] = [:]
-    /// Up to where chains were read again as the owner accepted them, so that it is tried once only.
-    var pinsTried: [ChainKey: Position] = [:]
+    /// Up to where chains were read again as the owner accepted them, or could not be, and when (uptime) that is tried again.
+    var pinsTried: [ChainKey: (last: Position, again: UInt64)] = [:]
     /// Watched folders that were brought in step with the base tree after this process started.
     var recovered: Set<RootKind> = []
     /// Paths, as their users know them, that could not be brought up to date in the pass that is under way.

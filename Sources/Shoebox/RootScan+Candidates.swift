@@ -225,9 +225,10 @@ extension RootScan {
         if stamp.size == 0 {
             let isHere = batch.base.values.contains { $0.path == path && $0.kind == .file && $0.stamp.size > 0 }
             // A photo that was cut to zero bytes is never pushed, under whichever name: it is what a power cut leaves behind.
-            if try isHere || wasMore(stamp) {
+            let former = try isHere ? nil : shownBefore(stamp)
+            if isHere || former != nil {
                 troubled.insert(engine.display(path, root))
-                try reportEmptied(path)
+                try reportEmptied(path, former: former)
                 if isHere { hold(path, in: &batch) } else { withhold(path, stamp, mayPass: false, in: &batch) }
                 return
             }
@@ -278,25 +279,6 @@ extension RootScan {
             "unreadable", path: engine.display(path, root),
             "'\(engine.display(path, root))' cannot be read: \(error.reason).",
             "It is not shared until it can be read; everything else goes on. Check its permissions and the disk.")
-    }
-
-    private func reportEmptied(_ path: RelativePath) throws {
-        try engine.report(
-            "emptied", path: engine.display(path, root),
-            "'\(engine.display(path, root))' was cut to zero bytes; that is not passed on.",
-            "Run 'shoebox restore' on it to get the former content back, or delete the file if it should go.")
-    }
-
-    /// Whether a file is known from elsewhere with something in it.
-    private func wasMore(_ stamp: FileStamp) throws -> Bool {
-        guard stamp.birthNanoseconds != 0 else { return false }
-        return try engine.store.read { db in
-            try RootKind.allCases.contains { root in
-                try db.base(inode: stamp.inode, root: root).contains {
-                    $0.kind == .file && $0.stamp.size > 0 && stamp.isSameFile(as: $0.stamp)
-                }
-            }
-        }
     }
 
     /// Leaves what stands at a path out of the plan: it is neither changed nor gone, nor is what it may have been before.

@@ -84,6 +84,15 @@ extension SegmentCoder {
         let wire = try parse(WireSegmentHeader.self, try SignedFile.decode(.segment, bytes).header, "segment")
         return wire.hasEpoch ? try EpochID(wire: wire.epoch) : nil
     }
+
+    /// Whether nothing in a segment of ours goes on in the next one.
+    public static func endsWhole(
+        _ bytes: [UInt8], zone: ZoneID, replica: ReplicaID, keyring: ZoneKeyring
+    ) throws(CloudError) -> Bool {
+        let file = try SegmentFile(bytes, zone: zone, replica: replica)
+        return try file.open(replica: replica, keyring: keyring, isSealed: file.epoch != nil).transactions
+            .allSatisfy(\.isLast)
+    }
 }
 
 /// A segment file whose header is read and checked, and whose body is not opened yet.

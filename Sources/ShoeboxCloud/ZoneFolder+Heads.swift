@@ -50,6 +50,19 @@ extension ZoneFolder {
         return next.newest == nil ? reading : next
     }
 
+    /// Reads what is new in a replica's head, also where its file is not what it was: as one that was folded into later ones, which a
+    /// state that was put back does not know of.
+    ///
+    /// - Throws: `.offline` or `.mount`.
+    public func readMovedHead(_ replica: ReplicaID, from cursor: HeadCursor) throws(CloudError) -> HeadReading {
+        let reading = try readHead(replica, from: cursor)
+        guard reading.newest == nil, reading.isReplaced || cursor == HeadCursor(file: cursor.file),
+            let listed = try replicas()[replica], listed.file > reading.cursor.file
+        else { return reading }
+        let next = try readHead(replica, from: HeadCursor(file: listed.file, serial: cursor.serial))
+        return next.newest == nil ? reading : next
+    }
+
     /// Reads what is new in a replica's head: one small read when nothing is.
     ///
     /// The newest record is the one of the greatest serial whose signature holds. Bytes that are no record are passed
@@ -156,13 +169,7 @@ extension ZoneFolder {
     public func appendHead(
         _ content: HeadContent, identity: Identity, cursor: HeadCursor
     ) throws(CloudError) -> (record: HeadRecord, cursor: HeadCursor) {
-        var reading = try readHead(identity.replica, from: cursor)
-        if cursor.offset == 0 && cursor.serial == 0 && reading.newest == nil {
-            // Nothing is known: perhaps there are later files than the first.
-            if let newest = try replicas()[identity.replica], newest.file > cursor.file {
-                reading = try readHead(identity.replica, from: newest)
-            }
-        }
+        let reading = try readMovedHead(identity.replica, from: cursor)
         // A serial that was used before would make the record no news to anybody.
         func nextAfter(_ reading: HeadReading) throws(CloudError) -> HeadCursor {
             if let unseen = reading.problems.first(where: { $0.code == .notYet }) { throw unseen }

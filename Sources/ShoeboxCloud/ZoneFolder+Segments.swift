@@ -114,13 +114,15 @@ extension ZoneFolder {
     ///
     /// - Parameters:
     ///   - isSealed: as the zone's control says.
+    ///   - isPinned: whether the head's last segment is the one that counts, whatever else was shown under the same numbers.
     ///   - segmentsMax: the most segments to return at a time.
     /// - Throws: `.offline` or `.mount`; everything else is the page's `end`.
     public func readSegments(
         of replica: ReplicaID, after start: Position, upTo head: HeadRecord, isSealed: Bool, keyring: ZoneKeyring,
-        segmentsMax: Int = 32
+        isPinned: Bool = false, segmentsMax: Int = 32
     ) throws(CloudError) -> SegmentPage {
         var reader = ChainReader(folder: self, replica: replica, head: head)
+        reader.isPinned = isPinned
         var page = SegmentPage(end: .more)
         var position = start
         var plainBytes: UInt64 = 0
@@ -165,6 +167,8 @@ private struct ChainReader {
     let folder: ZoneFolder
     let replica: ReplicaID
     let head: HeadRecord
+    /// Whether the head says which of two versions counts.
+    var isPinned = false
     /// Bytes of the files read so far.
     var bytesRead = 0
     /// The file that was read last.
@@ -245,6 +249,7 @@ private struct ChainReader {
             }
         }
         guard valid.count < 2 else {
+            guard !isPinned else { return nil }
             throw fork(
                 "Replica \(replica) has two segments \(number).",
                 folder.segmentPath(replica, valid[1].position).description)

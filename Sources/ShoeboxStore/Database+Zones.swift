@@ -267,28 +267,32 @@ extension Database {
 
     /// Takes back segments that were built and that nobody can have seen: what is in them is pending again.
     ///
+    /// - Parameter seen: the last one that stays; nil for the last one that the own head names.
     /// - Returns: false, and nothing is changed, if some of them say something else than news of this replica's.
-    public func takeBackOutbox(of zone: ZoneID, by replica: ReplicaID) throws -> Bool {
+    public func takeBackOutbox(
+        of zone: ZoneID, after seen: Position? = nil, by replica: ReplicaID
+    ) throws -> Bool {
         guard var row = try self.zone(zone) else { return false }
         let published = UInt64(
             bitPattern: try Int64.fetchOne(
                 cachedStatement(sql: "SELECT sequence FROM published WHERE zone = ?"), arguments: [zone.data]) ?? 0)
-        let last: Position? = published == 0 ? .start : try position(published, of: replica, in: zone)
-        let arguments: StatementArguments = [zone.data, replica.data, Int64(bitPattern: published)]
+        let kept = max(published, seen?.sequence ?? 0)
+        let last: Position? = kept == 0 ? .start : try position(kept, of: replica, in: zone)
+        let arguments: StatementArguments = [zone.data, replica.data, Int64(bitPattern: kept)]
         let isOther = try Bool.fetchOne(
             cachedStatement(
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM change
                         WHERE zone = ?1 AND sender = ?2 AND sequence > ?3 AND (replica <> ?2 OR state <> 1))
                     """), arguments: arguments)
-        guard let last, isOther == false, try snapshot(of: zone).snapshot.sequence <= published else { return false }
+        guard let last, isOther == false, try snapshot(of: zone).snapshot.sequence <= kept else { return false }
         try cachedStatement(
             sql: "UPDATE change SET state = 0, sequence = 0 WHERE zone = ?1 AND sender = ?2 AND sequence > ?3"
         ).execute(arguments: arguments)
         try cachedStatement(sql: "DELETE FROM position WHERE zone = ?1 AND replica = ?2 AND sequence > ?3").execute(
             arguments: arguments)
         try cachedStatement(sql: "DELETE FROM outbox WHERE zone = ? AND sequence > ?").execute(
-            arguments: [zone.data, Int64(bitPattern: published)])
+            arguments: [zone.data, Int64(bitPattern: kept)])
         row.last = last
         try setZone(row)
         return true

@@ -15,6 +15,7 @@ extension Simulation {
             default: false
             }
         let said = users.said(by: request, on: machine)
+        if case .restoreTrash = request { users.notePutBack(trashed(on: machine)) }
         let done =
             isRestore
             ? bringingBack(index(number)) { replicas[index(number)].perform(request) }
@@ -26,6 +27,7 @@ extension Simulation {
             step: stepNumber)
         guard done != false else { return done }
         if isRestore { bringsBack = true }
+        if case .undo = request { undoes = true }
         if case .leave(_, keepsCopy: false) = request { leavers.insert(machine.account) }
         if case .retire = request { deviceWasRetired = true }
         if case .undo = request { users.waiveLastCommand(of: machine.name, step: stepNumber) }
@@ -44,6 +46,14 @@ extension Simulation {
         default: break
         }
         return done
+    }
+
+    /// What lies in the trash of a machine.
+    private func trashed(on machine: SimulatedMachine) -> Set<Int> {
+        ledger.found(
+            in: [machine.library, machine.shared].flatMap { disk in
+                disk.tree().filter { $0.key.hasPrefix(".shoebox/trash/") }.values
+            })
     }
 
     /// Takes in where a machine's files are, and what its replica knows of shares.
@@ -86,7 +96,7 @@ extension Simulation {
         /// A photo in the folder that the command is about.
         func photo(_ pick: Int) -> RelativePath? {
             guard let path = Places(disk, root).file(pick) else { return nil }
-            users.touch(path, disk)
+            users.touch(path, disk, on: machine)
             return path
         }
         switch command {
@@ -110,11 +120,11 @@ extension Simulation {
         case .stop(let pick): return share(pick).map { .stop(share: $0) }
         case .add(let pick, let file):
             guard let title = share(pick), let path = library.file(file) else { return nil }
-            users.touch(path, machine.library)
+            users.touch(path, machine.library, on: machine)
             return .add(share: title, path)
         case .remove(let pick, let file):
             guard let title = share(pick), let path = library.file(file) else { return nil }
-            users.touch(path, machine.library)
+            users.touch(path, machine.library, on: machine)
             return .remove(share: title, path)
         case .tagTwice(let file): return photo(file).map { .tag(root, $0, [users.freshWord(), users.freshWord()]) }
         case .rate(let file, let stars): return photo(file).map { .rate(root, $0, stars: stars) }
@@ -189,7 +199,7 @@ extension Simulation {
                 if entry.path.names.first?.description == Places.untouched, entry.root == "library" {
                     failures.append("permission exceeded: \(machine.name) has \(entry), which was never shared")
                 }
-                guard !storageWasRestored, entry.kind == .content, entry.touches == 0 else { continue }
+                guard !storageWasRestored, entry.touches == 0 else { continue }
                 // Who shares something may share the private copies of what was not permitted.
                 if entry.root == "shared", let share = shares.share(at: entry.path),
                     shares.couldNotWrite(author, in: share.title, at: entry.step),
@@ -197,6 +207,7 @@ extension Simulation {
                 {
                     failures.append("permission exceeded: \(machine.name) shows \(entry), which was not permitted")
                 }
+                guard entry.kind == .content else { continue }
                 if shares.wasOut(machine.account, before: entry.step, by: entry.machine) {
                     failures.append("permission exceeded: \(machine.name) has \(entry), written after its removal")
                 }
@@ -204,9 +215,34 @@ extension Simulation {
         }
     }
 
+    /// What somebody said of a photo of their own library, and nobody has said otherwise since, is said in the folders of their
+    /// devices as long as these show the photo: beside it, beside what came of an edit that crossed with another, or in the file in
+    /// which its user left it behind.
+    func checkSaid() {
+        guard !bringsBack, !storageWasRestored, !stateWasLost, !stateWasRestored, !deviceWasRetired else { return }
+        let silenced = users.silenced
+        let captions = Dictionary(grouping: ledger.entries.filter { $0.kind == .caption }) { $0.photo }
+        let files = Dictionary(grouping: world.machines, by: \.account).mapValues { machines in
+            machines.flatMap { machine in
+                [machine.library, machine.shared].flatMap { Array($0.tree(without: ".shoebox").values) }
+            }
+        }
+        let said = files.mapValues { ledger.found(in: $0) }
+        for entry in ledger.required where entry.kind != .content && entry.root == "library" {
+            let account = SimulatedMachine.account(of: entry.machine)
+            guard let photo = entry.photo, !silenced.contains(photo),
+                entry.kind == .tag ? !users.hasChangedTags : captions[photo]?.count == 1,
+                let content = ledger.entries.first(where: { $0.kind == .content && $0.bytes == photo }),
+                !content.wasCopied, !content.wasCarriedIn,
+                said[account]?.contains(content.number) == true, said[account]?.contains(entry.number) == false
+            else { continue }
+            failures.append("said no more by \(account), whose folders show the photo: \(entry)")
+        }
+    }
+
     /// What one user made, and one who was shown it and may do so deleted, and nobody else ever touched, is gone for everybody.
     func checkDeleted() {
-        guard !bringsBack, !storageWasRestored, !stateWasLost, !deviceWasRetired, shares.handed.isEmpty else { return }
+        guard !undoes, !storageWasRestored, !stateWasLost, !deviceWasRetired, shares.handed.isEmpty else { return }
         let deleted = ledger.entries.filter { entry in
             // The folder of an own share comes back with all that is in it: who wants it gone stops the share.
             let wentWithShare =
@@ -217,8 +253,12 @@ extension Simulation {
             let countsForAll =
                 deleter == SimulatedMachine.account(of: entry.machine)
                 || entry.deletedFrom.allSatisfy { shares.couldAlwaysDelete(deleter, at: $0) }
-            return entry.isNewFile && entry.touches == 1 && entry.deletedInStep != nil && entry.root == "library"
-                && !wentWithShare && countsForAll && !entry.wasDeletedUnknowing
+            // Whatever one and the same user did to it before, at home.
+            let isOnlyTheirs =
+                entry.touches == 1
+                || entry.deletedOn == entry.machine && entry.touchedOn == [entry.machine] && !entry.wasCarriedIn
+            return entry.isNewFile && isOnlyTheirs && entry.deletedInStep != nil && entry.root == "library"
+                && !entry.wasPutBack && !wentWithShare && countsForAll && !entry.wasDeletedUnknowing
         }
         guard !deleted.isEmpty else { return }
         for machine in world.machines {
@@ -236,7 +276,7 @@ extension Simulation {
 
     /// What one user made in the own library, and somebody deleted who may not, and nobody else ever touched, is still there.
     func checkNotDeleted() {
-        guard !bringsBack, !storageWasRestored, !stateWasLost, !deviceWasRetired, shares.handed.isEmpty else { return }
+        guard !undoes, !storageWasRestored, !stateWasLost, !deviceWasRetired, shares.handed.isEmpty else { return }
         for entry in ledger.entries where entry.isNewFile && entry.touches == 1 && entry.root == "library" {
             let author = SimulatedMachine.account(of: entry.machine)
             guard entry.deletedInStep != nil, let deleter = entry.deletedOn.map(SimulatedMachine.account),

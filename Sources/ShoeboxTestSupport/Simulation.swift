@@ -63,11 +63,14 @@ public final class Simulation {
     var pairs: [[String]] = []
     /// Whether somebody asked for something deleted or overwritten to come back.
     var bringsBack = false
+    /// Whether somebody took a transaction back.
+    var undoes = false
     /// The accounts that left a share and kept no copy: what they had in it is in their trash.
     var leavers: Set<String> = []
     private(set) var storageWasRestored = false
     private var storageWasSpoiled = false
     private(set) var stateWasLost = false
+    private(set) var stateWasRestored = false
     /// Whether a device was retired, and set up anew over its folders, or perhaps was.
     var deviceWasRetired = false
     private(set) var markersCopied: Set<String> = []
@@ -114,9 +117,14 @@ public final class Simulation {
     /// Whether what failed is of the kind of what failed before, by its first word: a script that is shrunk must not be one of
     /// something else in the end.
     public static func isSameKind(_ failures: [String], as former: [String]) -> Bool {
-        func kind(_ line: String) -> Substring { line.prefix { $0.isLetter } }
-        let kinds = Set(former.map(kind))
-        return failures.contains { kinds.contains(kind($0)) }
+        func kind(_ line: String) -> String {
+            let parts = line.split(separator: ": ", maxSplits: 1)
+            let said = parts.count == 2 && parts[0].hasPrefix("step ") ? parts[1] : line[...]
+            return String(said.prefix { $0.isLetter || $0 == "'" })
+        }
+        // What is said of a failure, in the lines below it, is no failure of its own.
+        let kinds = Set(former.filter { !$0.hasPrefix(" ") }.map(kind))
+        return failures.contains { !$0.hasPrefix(" ") && kinds.contains(kind($0)) }
     }
 
     /// All that users wrote so far.
@@ -182,13 +190,16 @@ public final class Simulation {
             let same = replicas.indices.filter { $0 != one && machine($0).account == machine(one).account }
             let two = same.isEmpty || other % 2 == 0 ? index(other / 2) : same[other / 2 % same.count]
             overlap(one, with: two) { faults, round in faults.run(before: "publish", after: publications, round) }
-        case .pass(let milliseconds): world.clock.advance(milliseconds: milliseconds)
+        case .pass(let milliseconds):
+            // What only trash and history have may be given up by now.
+            if milliseconds >= 86_400_000 { users.noteLongAgo(except: shown) }
+            world.clock.advance(milliseconds: milliseconds)
         case .serverCrash(let loss): world.storage.crashServer(loss)
         case .command(let number, let root, let command):
             let number = index(number)
             guard start(number), let request = request(for: command, machine(number), root) else { return }
             ask(request, on: number)
-            if machine(number).faults.isCrashed { replicas[number].crash() }
+            if machine(number).faults.isCrashed { noteDeath(of: number) }
         case .backUpStorage: backup = world.storage.snapshot()
         case .restoreStorage:
             guard let backup else { return }
@@ -233,6 +244,9 @@ public final class Simulation {
         case .powerCut(let cut):
             die(number)
             machine.powerCut(cut)
+        case .cutDuring(let after, let cut):
+            machine.faults.set(.crash, after: after)
+            cuts[number] = cut
         case .unmount(let root, let attachment): disk(root).unmount(attachment)
         case .mount(let root): disk(root).mount()
         case .unmountContainer: machine.mount.unmount()
@@ -259,6 +273,7 @@ public final class Simulation {
             let deleted = users.deleted(on: machine.name)
             let untold = replica.hasUnpublished ? deleted : deleted.filter { replica.knowsFile(with: $0.bytes) }
             guard replica.restoreState() else { return }
+            stateWasRestored = true
             users.noteDeletedUnknowing(untold.filter { !replica.knowsFile(with: $0.bytes) })
             users.noteCompared(false, on: machine.name)
             users.waiveCommands(of: machine.name, step: stepNumber)
@@ -286,6 +301,12 @@ public final class Simulation {
 
     private func die(_ number: Int) {
         machine(number).kill()
+        noteDeath(of: number)
+    }
+
+    /// A process is dead: was it the power, what was not synchronised goes with it.
+    func noteDeath(of number: Int) {
+        if let cut = cuts.removeValue(forKey: number) { machine(number).powerCut(cut) }
         replicas[number].crash()
     }
 
@@ -308,11 +329,11 @@ public final class Simulation {
                 checkTransactions(on: machine)
                 return changed
             }
-            replicas[number].crash()
+            noteDeath(of: number)
             return true
         } catch {
             if machine.faults.isCrashed {
-                replicas[number].crash()
+                noteDeath(of: number)
             } else if healing {
                 lastHealingError[number] = "\(machine.name): \(error)"
             } else {
@@ -330,6 +351,8 @@ public final class Simulation {
     /// The replicas that are at work: of one, another one's round may come in the middle.
     var busy: Set<Int> = []
     private var backup: SimulatedMountStorage.Snapshot?
+    /// What cuts of the power take that are still to come, by machine.
+    private var cuts: [Int: SimulatedPowerCut] = [:]
     /// Whether anything went wrong that was not people's doing.
     private var fateStruck = false
     private var lastHealingError: [Int: String] = [:]
@@ -354,6 +377,7 @@ public final class Simulation {
     public func heal() {
         guard !replicas.isEmpty else { return }
         setup.narrate("healing")
+        cuts = [:]
         world.heal()
         users.endAllWriting(on: world.machines, step: stepNumber)
         for number in replicas.indices { look(at: number) }
@@ -430,19 +454,25 @@ public final class Simulation {
         }
         checkDeleted()
         checkNotDeleted()
+        checkSaid()
         checkForeignPlaces()
         failures += setup.check(self)
+    }
+
+    /// What is in somebody's folder, and not in a trash only.
+    private var shown: Set<Int> {
+        ledger.found(
+            in: world.machines.flatMap { machine in
+                [machine.library, machine.shared].flatMap { $0.tree(without: ".shoebox").values }
+            })
     }
 
     /// Where nothing was taken back, what nobody removed is in somebody's folder, and not in a trash only, whatever went
     /// wrong.
     private func checkShown(besides lost: Set<Int>) {
-        let files = world.machines.flatMap { machine in
-            [machine.library, machine.shared].flatMap { $0.tree(without: ".shoebox").values }
-        }
-        let shown = ledger.found(in: files)
+        let shown = shown
         for entry in ledger.required
-        where entry.kind == .content && !entry.isOneCopyRemoved && !shown.contains(entry.number)
+        where entry.kind == .content && !entry.isOneCopyRemoved && !entry.isLongAgo && !shown.contains(entry.number)
             && !lost.contains(entry.number) && !mayBeInTrash(entry)
         {
             failures.append("shown by nobody: \(entry)")
@@ -472,7 +502,7 @@ public final class Simulation {
         let found = ledger.found(in: files)
         // The history of a retired device goes with its state, and with it what its user had taken back there.
         return ledger.required.filter { entry in
-            !(deviceWasRetired && entry.isOverwrittenByCommand) && !found.contains(entry.number)
+            !(deviceWasRetired && entry.isOverwrittenByCommand) && !entry.isLongAgo && !found.contains(entry.number)
                 && !replicas.contains { $0.findContent(entry) }
         }
     }

@@ -56,9 +56,17 @@ public struct SimulationLedger: Sendable {
         public var wentWithFolder = false
         /// Whether somebody moved or copied it to where others share something with them.
         public var wasCarriedIn = false
+        /// Whether nobody's folder showed it when days passed: trash and history keep it for a while only.
+        public var isLongAgo = false
         /// Whether it was given by a command, and not written into a file.
         public var isByCommand = false
-        /// The bytes of the photo that it was said of, if it was given by a command.
+        /// Whether it was in two places of a machine at once.
+        public var wasCopied = false
+        /// The machines on which users moved, copied, overwrote or deleted it, or changed what is said of it.
+        public var touchedOn: Set<String> = []
+        /// Whether it was in a trash from which somebody had it put back.
+        public var wasPutBack = false
+        /// The bytes of the photo that it was said of, if they were known.
         public var photo: [UInt8]?
         /// One line for people.
         public var description: String {
@@ -77,12 +85,13 @@ public struct SimulationLedger: Sendable {
 
     mutating func add(
         _ kind: Kind, _ bytes: [UInt8], machine: String, root: String, path: RelativePath, step: Int, now: UInt64,
-        isNewFile: Bool = false
+        isNewFile: Bool = false, of photo: [UInt8]? = nil
     ) {
         var entry = Entry(
             number: entries.count, kind: kind, bytes: bytes, machine: machine, root: root, path: path, step: step,
             closedAtMilliseconds: now)
         entry.isNewFile = isNewFile
+        entry.photo = photo
         entries.append(entry)
     }
 
@@ -122,6 +131,8 @@ public struct SimulationLedger: Sendable {
             let isReplaced = replaced.map { folder in now.contains { $0.hasPrefix(folder) } } ?? false
             guard now != places || isReplaced else { continue }
             entries[number].touches += 1
+            entries[number].touchedOn.insert(machine)
+            if now.count > 1 { entries[number].wasCopied = true }
             if now.contains(where: { $0.hasPrefix("shared/") }) { entries[number].wasCarriedIn = true }
             if now.count < places.count { entries[number].isOneCopyRemoved = true }
             guard isDeletion, now.isEmpty else { continue }
@@ -151,9 +162,10 @@ public struct SimulationLedger: Sendable {
     }
 
     /// Notes that an act changed what is said of a file with these bytes.
-    mutating func touch(_ bytes: [UInt8]) {
+    mutating func touch(_ bytes: [UInt8], on machine: String) {
         for index in entries.indices where entries[index].kind == .content && entries[index].bytes == bytes {
             entries[index].touches += 1
+            entries[index].touchedOn.insert(machine)
         }
     }
 
@@ -162,6 +174,8 @@ public struct SimulationLedger: Sendable {
         for index in entries.indices
         where entries[index].kind == .content && entries[index].path == path && entries[index].root == root {
             entries[index].touches += 1
+            // By whomever: nobody knows whose it is now.
+            entries[index].touchedOn.insert("")
         }
     }
 
@@ -249,6 +263,18 @@ public struct SimulationLedger: Sendable {
         for number in numbers where entries.indices.contains(number) && entries[number].kind == .content {
             entries[number].waivedInStep = nil
             entries[number].deletedInStep = nil
+        }
+    }
+
+    /// Notes what may have been put back from a trash.
+    mutating func notePutBack(_ numbers: Set<Int>) {
+        for number in numbers where entries.indices.contains(number) { entries[number].wasPutBack = true }
+    }
+
+    /// Notes that days pass, in which only what is shown is sure to stay. What is said of photos stays with their records.
+    mutating func noteLongAgo(except shown: Set<Int>) {
+        for index in entries.indices where entries[index].kind == .content && !shown.contains(index) {
+            entries[index].isLongAgo = true
         }
     }
 

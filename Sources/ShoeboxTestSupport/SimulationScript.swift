@@ -47,6 +47,13 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
         /// Faults of a hundred that are of the kinds that came later: another container, a marker in the wrong folder,
         /// calls by name, no room in the storage, the limit of watches, a mount that is a minute late.
         public var rareFaultPercent = 0
+        /// Faults of a hundred that put a state or the storage back to a backup, lose a state, or are the server's, as far as they
+        /// are allowed. Without them these happen only in place of faults that are not allowed.
+        public var setbackPercent = 0
+        /// Faults of a hundred that cut the power in the middle of a round.
+        public var cutPercent = 0
+        /// Steps of a hundred in which days pass, or a year.
+        public var daysPercent = 0
         /// Whether users only add and change: nothing is removed, renamed or moved.
         public var removesNothing = false
         /// Acts of a hundred that rename or move something, where nothing is removed.
@@ -150,6 +157,10 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
     ) -> SimulationStep {
         let machine = machine ?? random.below(machines)
         if profile.spoilPercent > 0, random.below(100) < profile.spoilPercent { return spoiling(&random, profile) }
+        if profile.daysPercent > 0, random.below(100) < profile.daysPercent {
+            let days = [1, 1, 2, 8, 31, 40, 400]
+            return .pass(milliseconds: UInt64(days[random.below(days.count)]) * 86_400_000)
+        }
         let dice = random.below(100)
         if dice < profile.syncPercent {
             guard random.below(100) < profile.overlapPercent else { return .sync(machine: machine) }
@@ -161,25 +172,23 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             return .syncDuring(machine: machine, afterCalls: random.below(calls), other: random.below(machines))
         }
         if dice < profile.syncPercent + profile.faultPercent {
+            if profile.setbackPercent > 0, random.below(100) < profile.setbackPercent,
+                let step = setback(&random, profile, machine)
+            {
+                return step
+            }
+            if profile.cutPercent > 0, random.below(100) < profile.cutPercent {
+                let calls = [60, 240, 1_000][random.below(3)]
+                return .fault(
+                    machine: machine, .cutDuring(after: random.below(calls), .random(seed: random.next())))
+            }
             if profile.rareFaultPercent > 0, random.below(100) < profile.rareFaultPercent,
                 let step = rareFault(&random, profile, machine)
             {
                 return step
             }
             if let fault = fault(&random, profile) { return .fault(machine: machine, fault) }
-            if profile.allowsStateRestores, random.below(2) == 0 {
-                switch random.below(7) {
-                case 0..<3: return .fault(machine: machine, .backUpState)
-                case 3..<6: return .fault(machine: machine, .restoreState)
-                default: return .fault(machine: machine, .loseState)
-                }
-            }
-            if profile.allowsRestores, random.below(3) == 0 {
-                return random.below(2) == 0 ? .backUpStorage : .restoreStorage
-            }
-            if profile.allowsServerCrashes, random.below(4) == 0 {
-                return .serverCrash([.vanishing, .emptying, .tearing][random.below(3)])
-            }
+            if let step = setback(&random, profile, machine) { return step }
         }
         if profile.commandPercent > 0, random.below(100) < profile.commandPercent {
             let root: SimulationStep.Root = random.below(100) < profile.sharedPercent ? .shared : .library
@@ -195,6 +204,26 @@ public struct SimulationScript: Hashable, Sendable, CustomStringConvertible {
             return .userDuring(machine: machine, afterCalls: random.below(60), root: root, act)
         }
         return .user(machine: machine, root: root, act)
+    }
+
+    /// Something that was already is so no more, in a state or in the storage.
+    private static func setback(
+        _ random: inout SeededGenerator, _ profile: Profile, _ machine: Int
+    ) -> SimulationStep? {
+        if profile.allowsStateRestores, random.below(2) == 0 {
+            switch random.below(7) {
+            case 0..<3: return .fault(machine: machine, .backUpState)
+            case 3..<6: return .fault(machine: machine, .restoreState)
+            default: return .fault(machine: machine, .loseState)
+            }
+        }
+        if profile.allowsRestores, random.below(3) == 0 {
+            return random.below(2) == 0 ? .backUpStorage : .restoreStorage
+        }
+        if profile.allowsServerCrashes, random.below(4) == 0 {
+            return .serverCrash([.vanishing, .emptying, .tearing][random.below(3)])
+        }
+        return nil
     }
 
     private static func act(_ random: inout SeededGenerator, _ profile: Profile) -> SimulationStep.Act {

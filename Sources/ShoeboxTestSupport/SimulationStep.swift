@@ -323,6 +323,8 @@ public enum SimulationStep: Hashable, Sendable {
         case kill
         /// The power fails now; the disks lose what is chosen.
         case powerCut(SimulatedPowerCut)
+        /// The power fails before the call that comes after so many more: what was not synchronised by then is in danger.
+        case cutDuring(after: Int, SimulatedPowerCut)
         /// A root goes, or another directory is in its place.
         case unmount(Root, SimulatedDisk.Attachment)
         /// A root comes back.

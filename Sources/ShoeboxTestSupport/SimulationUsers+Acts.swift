@@ -76,11 +76,11 @@ extension SimulationUsers {
             }
         case .deleteSidecar(let file):
             guard let photo = places.file(file), let sidecar = Names.sidecar(of: photo, on: disk) else { return }
-            touch(photo, disk)
+            touch(photo, disk, on: machine)
             try disk.delete(sidecar)
         case .rate(let file, let stars):
             guard let photo = places.file(file), let sidecar = Names.sidecar(of: photo, on: disk) else { return }
-            touch(photo, disk)
+            touch(photo, disk, on: machine)
             guard let value = try? JSONText.parse(try disk.read(sidecar)), let object = value.object else { return }
             var members = object.members.filter { $0.key != "rating" }
             members.append(JSONObject.Member("rating", .integer(Int64(stars))))
@@ -90,7 +90,7 @@ extension SimulationUsers {
             try disk.delete(target)
         case .breakSidecar(let file):
             guard let photo = places.file(file), let sidecar = Names.sidecar(of: photo, on: disk) else { return }
-            touch(photo, disk)
+            touch(photo, disk, on: machine)
             try disk.write(sidecar, bytes: Array("{ oops ".utf8) + (try disk.read(sidecar)))
         case .beginWriting(let folder, let name, let bytes):
             guard let target = places.child(of: folder, Names.photo(name)),
@@ -212,12 +212,13 @@ extension SimulationUsers {
 
     func note(
         _ kind: SimulationLedger.Kind, _ bytes: [UInt8], _ machine: String, _ disk: SimulatedDisk, _ path: RelativePath,
-        _ step: Int, isNewFile: Bool = false
+        _ step: Int, isNewFile: Bool = false, of photo: [UInt8]? = nil
     ) {
         let now = disk.clock.trueTime.milliseconds
         state.withLock {
             $0.ledger.add(
-                kind, bytes, machine: machine, root: disk.name, path: path, step: step, now: now, isNewFile: isNewFile)
+                kind, bytes, machine: machine, root: disk.name, path: path, step: step, now: now, isNewFile: isNewFile,
+                of: photo)
         }
     }
 
@@ -247,7 +248,7 @@ extension SimulationUsers {
         _ step: Int
     ) throws(FileError) {
         guard let photo, let name = photo.last?.appending(".json") else { return }
-        touch(photo, disk)
+        touch(photo, disk, on: machine)
         let path = Names.sidecar(of: photo, on: disk) ?? photo.parent.appending(name)
         var members: [JSONObject.Member] = [JSONObject.Member("format", .string("shoebox.sidecar/1"))]
         if try disk.stamp(path.description) != nil {
@@ -268,7 +269,7 @@ extension SimulationUsers {
             members.append(JSONObject.Member("tags", .array(old + [.string(word)])))
         }
         try disk.write(path, bytes: JSONText.encode(.object(JSONObject(members))))
-        note(kind, Array(word.utf8), machine.name, disk, path, step)
+        note(kind, Array(word.utf8), machine.name, disk, path, step, of: try disk.read(photo))
         if kind == .caption { noteCaption(word, of: photo, on: disk, machine.name) }
     }
 }

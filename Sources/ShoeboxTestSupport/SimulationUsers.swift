@@ -8,6 +8,9 @@ final class SimulationUsers: Sendable {
         var random: SeededGenerator
         var words = 0
         var retitled: Set<String> = []
+        /// The photos whose sidecars a user broke or deleted.
+        var silenced: Set<[UInt8]> = []
+        var hasChangedTags = false
         /// The machines whose state was put back and not compared yet.
         var uncompared: Set<String> = []
         /// All files as users left them.
@@ -146,6 +149,7 @@ final class SimulationUsers: Sendable {
             if deed == .deleteOwner { gone = gone?.parent }
         default: break
         }
+        noteSilence(act, pointed, disk)
         // What is in a folder of the same name afterwards was moved all the same.
         var replaced: RelativePath?
         if case .replaceFolder(let folder, _, _, _, _) = act { replaced = pointed.subfolder(folder) }
@@ -185,6 +189,17 @@ final class SimulationUsers: Sendable {
                 state.ledger.noteFolderMoved(
                     from: "\(disk.name)/\(moved.from)", to: "\(disk.name)/\(moved.to)", on: machine.name)
             }
+        }
+    }
+
+    /// Notes what a user may make unsaid.
+    private func noteSilence(_ act: SimulationStep.Act, _ places: Places, _ disk: SimulatedDisk) {
+        switch act {
+        case .deleteSidecar(let file), .breakSidecar(let file), .rate(let file, _):
+            guard let path = places.file(file), let bytes = try? disk.read(path) else { return }
+            state.withLock { _ = $0.silenced.insert(bytes) }
+        case .tagFile: state.withLock { $0.hasChangedTags = true }
+        default: break
         }
     }
 
@@ -235,13 +250,24 @@ final class SimulationUsers: Sendable {
 
     /// What a command does to a photo is no deletion by somebody who has only seen the file. Where the folder is away, the
     /// file that was there may be that of any device of the account.
-    func touch(_ path: RelativePath, _ disk: SimulatedDisk) {
+    func touch(_ path: RelativePath, _ disk: SimulatedDisk, on machine: SimulatedMachine) {
         let bytes = try? disk.read(path)
         state.withLock { state in
             guard let bytes else { return state.ledger.touch(path, in: disk.name) }
-            state.ledger.touch(bytes)
+            state.ledger.touch(bytes, on: machine.name)
         }
     }
+
+    /// What may have been put back from the trash of a machine.
+    func notePutBack(_ numbers: Set<Int>) { state.withLock { $0.ledger.notePutBack(numbers) } }
+
+    /// The photos whose sidecars a user broke or deleted.
+    var silenced: Set<[UInt8]> { state.withLock { $0.silenced } }
+    /// Whether a user changed what the file of a tag says.
+    var hasChangedTags: Bool { state.withLock { $0.hasChangedTags } }
+
+    /// Days pass: what nobody's folder shows may be gone after them.
+    func noteLongAgo(except shown: Set<Int>) { state.withLock { $0.ledger.noteLongAgo(except: shown) } }
 
     /// A machine's state directory was lost, or is an earlier one.
     func waiveCommands(of machine: String, step: Int) {

@@ -3,8 +3,9 @@
 import os
 import shutil
 import subprocess
+import time
 
-from people import Failure
+from people import Failure, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -94,6 +95,17 @@ class Mount:
             [os.path.join(self.directory, "run", f"hook-{hook}")], capture_output=True, text=True, timeout=240)
         if done.returncode != 0:
             raise Failure(f"{hook} of {self.kind} failed: {done.stderr.strip()}")
+
+    def start_server(self):
+        """The server that was taken down is up again, and both clients reach it."""
+        self.call("server-up")
+        # A client whose server died may be dead for good; then whoever looks after the machine mounts again.
+        end = time.monotonic() + 30
+        while not self.answers() and time.monotonic() < end:
+            time.sleep(0.5)
+        if not self.answers():
+            self.call("remount")
+        wait_for("the mount answers again", self.answers, 60, 0.5)
 
     def stop(self):
         """Ends all of it, whatever state it is in; false if something is left."""

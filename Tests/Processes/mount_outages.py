@@ -26,14 +26,7 @@ class Outages(Story):
             self.put(self.bob, f"while down, bob {number}.jpg")
         time.sleep(3)
         self.status_answers("with the server down")
-        self.mount.call("server-up")
-        # A client whose server died may be dead for good; then whoever looks after the machine mounts again.
-        end = time.monotonic() + 30
-        while not self.mount.answers() and time.monotonic() < end:
-            time.sleep(0.5)
-        if not self.mount.answers():
-            self.mount.call("remount")
-        wait_for("the mount answers again", self.mount.answers, 60, 0.5)
+        self.mount.start_server()
         self.check("the server was killed and restarted", 240)
 
     def freeze_server(self):

@@ -19,6 +19,9 @@ def put(path, content):
 class Story:
     """Alice behind client A, Bob behind client B."""
 
+    # Where the container is in the mount, and their own folders, if those are not on this machine's disk.
+    CLOUD, HOMES = "cloud", None
+
     def __init__(self, mount, base):
         self.mount, self.base = mount, base
         self.random = random.Random(11)
@@ -37,14 +40,17 @@ class Story:
     def set_up(self):
         clients = [os.path.join(self.mount.directory, client) for client in ("A", "B")]
         settings = {"deleteDelayMilliseconds": 500}
-        cloud = os.path.join(clients[0], "cloud")
+        cloud = os.path.join(clients[0], self.CLOUD)
         os.makedirs(cloud, exist_ok=True)
-        self.alice = Person(self.base, "alice", cloud, settings)
-        other = os.path.join(clients[1], "cloud")
+        self.alice = Person(self.base, "alice", cloud, settings, self.home(clients[0], "alice"))
+        other = os.path.join(clients[1], self.CLOUD)
         wait_for("the container shows at the other client", lambda: os.path.exists(
             os.path.join(other, "container.json")), 120, 0.5)
-        self.bob = Person(self.base, "bob", other, settings)
+        self.bob = Person(self.base, "bob", other, settings, self.home(clients[1], "bob"))
         self.people = [self.alice, self.bob]
+
+    def home(self, client, name):
+        return self.HOMES and os.path.join(client, self.HOMES, name)
 
     def start(self):
         for person in self.people:

@@ -22,32 +22,18 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from mount_disks import Disks  # noqa: E402
 from mount_disputes import Disputes  # noqa: E402
+from mount_homes import Homes  # noqa: E402
 from mount_kinds import GUEST_KINDS, KINDS, NETWORK_KINDS, GuestMount, Mount, Skipped, install  # noqa: E402
 from mount_outages import Outages  # noqa: E402
-from mount_story import PROBES  # noqa: E402
+from mount_story import PROBES, Story  # noqa: E402
 from people import BIN, Failure  # noqa: E402
 
 # Longest time for one kind in a guest, seconds.
 GUEST_SECONDS = float(os.environ.get("GUEST_SECONDS", "1500"))
 
 
-class Scenario(Disputes, Outages, Disks):
-    """All that happens on a mount."""
-
-    def steps(self):
-        yield from (self.share, self.exchange, self.tag, self.measure, self.doctor)
-        yield from self.disputes()
-        yield self.mount.check_up
-        if self.mount.kind == "plain":
-            yield from (self.cover_folders, self.bind_within, self.mount_late, self.fill_state_disk)
-        if self.mount.has("brick-down"):
-            yield self.lose_brick
-        if self.mount.has("server-freeze"):
-            yield self.freeze_server
-        if self.mount.has("server-down"):
-            yield self.lose_server
-        yield self.leave
-        yield self.mount.check_up
+class Scenario(Story):
+    """What happens on a mount, in steps."""
 
     def run(self):
         self.set_up()
@@ -65,14 +51,54 @@ class Scenario(Disputes, Outages, Disks):
                     person.daemon.wait()
 
 
+class CloudScenario(Scenario, Disputes, Outages, Disks):
+    """All that happens on a mount with the container."""
+
+    def steps(self):
+        yield from (self.share, self.exchange, self.tag, self.measure, self.doctor)
+        yield from self.disputes()
+        yield self.mount.check_up
+        if self.mount.kind == "plain":
+            yield from (self.cover_folders, self.bind_within, self.mount_late, self.fill_state_disk)
+        if self.mount.has("brick-down"):
+            yield self.lose_brick
+        if self.mount.has("server-freeze"):
+            yield self.freeze_server
+        if self.mount.has("server-down"):
+            yield self.lose_server
+        yield self.leave
+        yield self.mount.check_up
+
+
+class HomeScenario(Scenario, Disputes, Homes):
+    """All that happens if the people's own folders are on the mount, too."""
+
+    def steps(self):
+        yield from (self.share, self.exchange, self.tag, self.measure)
+        yield from self.disputes()
+        yield from (self.write_in_place, self.kill)
+        if self.mount.has("server-down"):
+            yield self.lose_homes
+        yield self.leave
+        yield self.mount.check_up
+
+
 def play(mount, base):
-    """The whole scenario on a mount that is started; prints how it went."""
+    """Both scenarios on a mount that is started; prints how they went."""
+    tell(CloudScenario(mount, base), mount.kind)
+    if mount.kind != "plain":
+        tell(HomeScenario(mount, os.path.join(base, "with homes")), f"{mount.kind}, libraries on it")
+
+
+def tell(scenario, name):
     started = time.monotonic()
-    scenario = Scenario(mount, base)
-    scenario.run()
+    try:
+        scenario.run()
+    except Failure as failure:
+        raise Failure(f"{name}: {failure}") from None
     times = sorted(scenario.latencies)
     print(
-        f"{mount.kind}: all well in {time.monotonic() - started:.0f} s; closed here to whole there: median "
+        f"{name}: all well in {time.monotonic() - started:.0f} s; closed here to whole there: median "
         f"{statistics.median(times):.0f} ms, longest {times[-1]:.0f} ms of {len(times)}", flush=True)
     print("  seconds: " + ", ".join(f"{name} {seconds:.0f}" for name, seconds in scenario.seconds if seconds >= 0.5), flush=True)
     for text in scenario.findings:

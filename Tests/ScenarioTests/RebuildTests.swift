@@ -218,7 +218,7 @@ import Testing
     }
 
     /// The private zone says only that they went elsewhere.
-    @Test(arguments: ["control", "log", "heads"], [false, true])
+    @Test(arguments: ["control", "log", "heads", "list heads"], [false, true])
     func `what went into a share that can't be read when the state is lost is neither put away nor taken as new`(
         part: String, isLong: Bool
     ) throws {
@@ -230,9 +230,10 @@ import Testing
         let alice = try withoutState(party.alice)
         village.replicas = [alice, party.bob, party.carol]
         try party.carol.machine.shared.delete("alice/Summer/deep")
-        let directory = "zones/\(party.zone)/\(part)/"
+        let directory = "zones/\(party.zone)/\(part.split(separator: " ").last ?? "")"
+        let call = part.hasPrefix("list") ? "list" : "read"
         alice.machine.faults.setRule { operation in
-            operation.name == "read" && operation.path.contains(directory) ? .fail(.inputOutput) : nil
+            operation.name == call && operation.path.contains(directory) ? .fail(.inputOutput) : nil
         }
         for _ in 0..<6 {
             try village.pass(2)

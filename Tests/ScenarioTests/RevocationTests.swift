@@ -20,11 +20,12 @@ import Testing
         return try ControlCoder.decode(Array(row.control))
     }
 
-    /// It is in the database before it is in the container.
-    @Test
-    func `what was built before somebody was removed, and could not be published, is sealed for those who are left`()
-        throws
-    {
+    /// It is in the database before it is in the container. The first thing that a process does is to look whether its state was
+    /// put back, in the same heads that tell who takes part.
+    @Test(arguments: [false, true])
+    func `what was built before somebody was removed, and could not be published, is sealed for those who are left`(
+        isRestarted: Bool
+    ) throws {
         let party = try Party(bob: "readWrite")
         let (bob, storage) = (party.bob, party.village.world.storage)
         bob.machine.faults.setRule { operation in
@@ -41,6 +42,7 @@ import Testing
         party.village.world.clock.advance(milliseconds: 120_000)
         let before = Set(storage.tree().keys)
         bob.machine.mount.mount()
+        if isRestarted { try bob.restart() }
         for _ in 0..<10 {
             try bob.round()
             party.village.world.clock.advance(milliseconds: 40_000)
@@ -55,6 +57,74 @@ import Testing
         try #require(try party.village.settle())
         #expect(party.alice.tree(.library)["Summer/secret.jpg"] == "secret")
         #expect(bob.tree(.shared)["alice/Summer/secret.jpg"] == "secret")
+    }
+
+    /// The mount fails after some of it; each process lives for a minute only, as where a timer starts one now and then.
+    @Test(arguments: [1, 2], [false, true])
+    func `of what was published in part, the rest is sealed for those who are left`(parts: Int, isWhole: Bool) throws {
+        let party = try Party(bob: "readWrite")
+        let (bob, storage) = (party.bob, party.village.world.storage)
+        bob.tune = { $0.segmentChangesMax = isWhole ? 1 : 2 }
+        let counter = Counter()
+        bob.machine.faults.setRule { operation in
+            guard operation.part == "mount", operation.path.contains("/log/"), operation.name == "publish" else {
+                return nil
+            }
+            return counter.next() > parts ? .fail(.inputOutput) : nil
+        }
+        // Each is a transaction of its own, or all are one.
+        if isWhole {
+            for number in 0..<5 {
+                try bob.machine.shared.write("alice/Summer/secret \(number).jpg", "secret \(number)")
+                bob.machine.mount.unmount()
+                try bob.round()
+                party.village.world.clock.advance(milliseconds: 2_000)
+                try bob.round()
+                bob.machine.mount.mount()
+            }
+        } else {
+            for number in 0..<5 {
+                try bob.machine.shared.write("alice/Summer/secret \(number).jpg", "secret \(number)")
+            }
+        }
+        let before = Set(storage.tree().keys)
+        try party.rounds(of: bob, 4)
+        let built = try bob.store.read { db in try db.outbox(of: party.zone) }.count
+        try #require(built > 1)
+        bob.machine.mount.unmount()
+        bob.machine.faults.setRule(nil)
+        try #require(party.alice.request(.uninvite(share: "Summer", accounts: ["carol"])).code == 0)
+        try party.rounds(of: party.alice, 4)
+        party.village.world.clock.advance(milliseconds: 120_000)
+        bob.machine.mount.mount()
+        for _ in 0..<10 {
+            try bob.restart()
+            try bob.round()
+            party.village.world.clock.advance(milliseconds: 40_000)
+        }
+        let current = try #require(party.alice.engine.zones[party.zone]?.keyring.current)
+        let fresh = storage.tree().keys.filter { $0.contains("/log/\(bob.identity.replica)/") && !before.contains($0) }
+        let former = try fresh.filter { path in
+            let bytes = try #require(storage.rawRead(try path.mountPath))
+            return try SegmentCoder.epoch(of: bytes) != current
+        }
+        // What has begun is ended under the key under which it began: half of it nobody could use.
+        #expect(isWhole ? former.count == parts : former.count == built, "\(former.count) of \(built)")
+        try #require(try party.village.settle())
+        for number in 0..<5 {
+            #expect(party.alice.tree(.library)["Summer/secret \(number).jpg"] == "secret \(number)")
+        }
+        #expect(party.alice.problems.isEmpty, "\(party.alice.problems)")
+    }
+
+    private final class Counter: Sendable {
+        private let count = Mutex(0)
+        func next() -> Int {
+            count.withLock {
+                $0 += 1
+                return $0
+            }
+        }
     }
 
     @Test

@@ -225,54 +225,8 @@ extension FileApplier {
         }
     }
 
-    // MARK: Exchanges that were not ended
-
-    /// Whether what an exchange was to put into the trash lies beside its place there.
-    func isAside(_ item: RelativePath) -> Bool {
-        guard let name = item.last, let aside = FileName(bytes: ExchangeAside.name(for: name.bytes)) else {
-            return false
-        }
-        do throws(FileError) { return try files.entry(at: item.parent.appending(aside)) != nil } catch { return true }
-    }
-
-    /// Ends exchanges that take several steps where the file system has none in one, and that a crash or an error cut off: a file
-    /// that has no name any more gets its own back. No photo is taken for deleted before this was asked.
-    ///
-    /// - Returns: what is in its place again.
-    public func recoverExchanges() throws(FileError) -> Set<RelativePath> {
-        var back: Set<RelativePath> = []
-        for (_, day) in try trashDays() {
-            let names = Set(try files.list(day).map(\.name))
-            for name in names.sorted() where name.bytes.suffix(5) == Array(".swap".utf8) {
-                guard let unique = Self.unique(ofItem: name),
-                    let note = try readInfo(day.appending(ownName("\(unique).json"))), let original = note.path.last,
-                    let item = Self.itemName(unique, original), ExchangeAside.name(for: item.bytes) == name.bytes
-                else { continue }
-                let aside = day.appending(name)
-                if try isFree(note.path) {
-                    try files.rename(aside, to: note.path, mode: .failIfExists)
-                    back.insert(note.path)
-                } else if !names.contains(item) {
-                    try files.rename(aside, to: day.appending(item), mode: .failIfExists)
-                }
-            }
-        }
-        return back
-    }
-
-    /// Whether nothing is at a path, and its folder is there.
-    private func isFree(_ path: RelativePath) throws(FileError) -> Bool {
-        do throws(FileError) {
-            guard try files.entry(at: path) == nil else { return false }
-            return try files.entry(at: path.parent)?.kind == .directory
-        } catch {
-            guard error.code == .absent || error.code == .unexpectedKind else { throw error }
-            return false
-        }
-    }
-
     /// The name of something in the trash.
-    private static func itemName(_ unique: String, _ name: FileName) -> FileName? {
+    static func itemName(_ unique: String, _ name: FileName) -> FileName? {
         FileName(bytes: Array("\(unique)-".utf8) + name.bytes.prefix(255 - unique.utf8.count - 1))
     }
 
@@ -493,7 +447,7 @@ extension FileApplier {
     }
 
     /// The days in the trash with their first millisecond, the oldest first.
-    private func trashDays() throws(FileError) -> [(UInt64, RelativePath)] {
+    func trashDays() throws(FileError) -> [(UInt64, RelativePath)] {
         let entries: [DirectoryEntry]
         do throws(FileError) {
             entries = try files.list(OwnPaths.trash)
@@ -507,7 +461,7 @@ extension FileApplier {
     }
 
     /// The hexadecimal digits in front of an item's name; nil for anything that is no item.
-    private static func unique(ofItem name: FileName) -> String? {
+    static func unique(ofItem name: FileName) -> String? {
         guard name.bytes.count > 17, name.bytes[16] == UInt8(ascii: "-") else { return nil }
         let digits = String(decoding: name.bytes.prefix(16), as: UTF8.self)
         return decodeHex(digits) == nil ? nil : digits

@@ -144,8 +144,9 @@ public struct FileApplier {
     ) throws(FileError) -> ApplyOutcome {
         let parked = try park(record, from)
         guard case .done = parked else { return parked }
-        let moved = try unpark(record, to)
-        if case .stale = moved { _ = try unpark(record, from) }
+        let moved = outcome { () throws(FileError) in try unpark(record, to) }
+        // What can't go back now is known to be aside by the next look into the temporary folder.
+        if case .done = moved {} else { _ = outcome { () throws(FileError) in try unpark(record, from) } }
         return moved
     }
 
@@ -361,6 +362,7 @@ public struct FileApplier {
                 if error.code == .absent { return .stale("'\(path)' is gone") }
                 throw error
             }
+            try endExchange(item.path)
         }
         // Before its stamp, which shows what was written by one that closes it in between.
         let isHeld = files.hasWriter(item.path)

@@ -27,7 +27,11 @@ enum LiveRename {
         let absent = shoebox_stat_at(from, source, &stat)
         if absent != 0 { return -absent }
         if UInt32(stat.kind) == SHOEBOX_FILE.rawValue {
-            if linkat(from, source, to, target, 0) == 0 { return unlinkat(from, source, 0) == 0 ? 0 : errno }
+            if linkat(from, source, to, target, 0) == 0 {
+                let renamed = keepInode(of: stat, from: from, source, to: to, target)
+                let error = unlinkat(from, source, 0) == 0 ? 0 : errno
+                return renamed && error == ENOENT ? 0 : error
+            }
             let error = errno
             if ![EPERM, ENOTSUP, ENOSYS, EMLINK, EINVAL, EACCES].contains(error) { return error }
         }
@@ -35,6 +39,21 @@ enum LiveRename {
         if taken == 0 { return EEXIST }
         if taken != -ENOENT { return -taken }
         return -shoebox_rename(from, source, to, target, SHOEBOX_RENAME_REPLACE)
+    }
+
+    /// A file system in user space numbers names and not files, so that a second link looks like another file: what was known of the
+    /// file would not be found again. There the new name, which nobody else can take any more, is renamed over by the old one.
+    /// Between two links of one file that does nothing but move what the kernel knows of it.
+    ///
+    /// - Returns: whether the file was renamed, so that its old name may be gone by now.
+    private static func keepInode(
+        of file: shoebox_stat, from: Int32, _ source: [CChar], to: Int32, _ target: [CChar]
+    ) -> Bool {
+        var linked = shoebox_stat()
+        guard shoebox_stat_at(to, target, &linked) == 0, linked.inode != file.inode, linked.size == file.size,
+            linked.modified == file.modified
+        else { return false }
+        return shoebox_rename(from, source, to, target, SHOEBOX_RENAME_REPLACE) == 0
     }
 
     /// The target's content goes beside the source first: at no instant is either without a name, and a crash leaves
