@@ -73,7 +73,7 @@ extension ZoneFolder {
         header.wallMilliseconds = nowMilliseconds
         let bytes = try SignedFile.encode(
             .join, header: serialize(header), body: [], signingKey: identity.signingKey)
-        try access.publish(path("joins", "\(identity.replica)-\(sha256(bytes))"), bytes)
+        try access.publishDurably(path("joins", "\(identity.replica)-\(sha256(bytes))"), bytes)
     }
 
     /// The names of the statements in the zone's folder, by their hashes; the listing may be old.

@@ -138,7 +138,7 @@ public struct Inbox: Sendable {
         guard bytes.count <= Self.fileBytesMax,
             let path = directory.appending("\(identity.replica)-\(sha256(bytes))")
         else { throw .invalid("A letter is too long.") }
-        try access.publish(path, bytes)
+        try access.publishDurably(path, bytes)
     }
 
     /// A letter to this inbox's account, signed.

@@ -75,6 +75,13 @@ struct MountAccess: Sendable {
         }
     }
 
+    /// Publishes what others act on, or wait for, without a head that is written after it: it is there also after the server's power
+    /// failed.
+    func publishDurably(_ path: MountPath, _ bytes: [UInt8]) throws(CloudError) {
+        try publish(path, bytes)
+        do { try mount.synchronize() } catch { throw CloudError(error) }
+    }
+
     /// Appends to the caller's own file.
     func append(_ path: MountPath, _ bytes: [UInt8]) throws(CloudError) {
         do { try mount.append(path, bytes) } catch { throw CloudError(error) }

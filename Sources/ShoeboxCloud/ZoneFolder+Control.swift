@@ -47,7 +47,7 @@ extension ZoneFolder {
         let file = try ControlFile(bytes)
         let folder = ZoneFolder(zone: file.zone, mount: mount, accounts: accounts)
         for name in ["control", "heads", "log"] { try folder.access.makeDirectory(folder.path(name)) }
-        try folder.access.publish(folder.path("control", file.version.description), bytes)
+        try folder.access.publishDurably(folder.path("control", file.version.description), bytes)
         return (folder, keyring, try file.open(keyring: &keyring))
     }
 
@@ -94,7 +94,7 @@ extension ZoneFolder {
             nowMilliseconds: nowMilliseconds, randomBytes: randomBytes)
         let file = try ControlFile(bytes)
         let result = try file.open(keyring: &next)
-        try access.publish(path("control", file.version.description), bytes)
+        try access.publishDurably(path("control", file.version.description), bytes)
         keyring = next
         return (result, bytes)
     }
@@ -204,7 +204,7 @@ extension ZoneFolder {
     /// Publishes a control again that the container has lost, byte for byte.
     public func publishControl(_ bytes: [UInt8], again version: ControlVersion) throws(CloudError) {
         guard sha256(bytes) == version.hash else { throw .invalid("The bytes are not those of the control.") }
-        try access.publish(path("control", version.description), bytes)
+        try access.publishDurably(path("control", version.description), bytes)
     }
 
     /// The envelope of a version, its name checked against its bytes.

@@ -233,7 +233,7 @@ extension Simulation {
             guard let photo = entry.photo, !silenced.contains(photo),
                 entry.kind == .tag ? !users.hasChangedTags : captions[photo]?.count == 1,
                 let content = ledger.entries.first(where: { $0.kind == .content && $0.bytes == photo }),
-                !content.wasCopied, !content.wasCarriedIn,
+                !content.wasCopied, !content.wasCarriedIn, !content.wasPutBack,
                 said[account]?.contains(content.number) == true, said[account]?.contains(entry.number) == false
             else { continue }
             failures.append("said no more by \(account), whose folders show the photo: \(entry)")

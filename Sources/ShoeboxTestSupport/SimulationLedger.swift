@@ -64,7 +64,7 @@ public struct SimulationLedger: Sendable {
         public var wasCopied = false
         /// The machines on which users moved, copied, overwrote or deleted it, or changed what is said of it.
         public var touchedOn: Set<String> = []
-        /// Whether it was in a trash from which somebody had it put back.
+        /// Whether a user put it back, or it was in a trash from which somebody had it put back.
         public var wasPutBack = false
         /// The bytes of the photo that it was said of, if they were known.
         public var photo: [UInt8]?
@@ -263,6 +263,7 @@ public struct SimulationLedger: Sendable {
         for number in numbers where entries.indices.contains(number) && entries[number].kind == .content {
             entries[number].waivedInStep = nil
             entries[number].deletedInStep = nil
+            entries[number].wasPutBack = true
         }
     }
 
