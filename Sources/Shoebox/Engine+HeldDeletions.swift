@@ -137,18 +137,20 @@ extension Engine {
         let held = heldRoots
         guard !held.isEmpty else { return Reply(lines: ["No deletions are held back."]) }
         for root in held {
-            guard try checkRoot(root), try sameness(of: root) != .other else {
-                throw RequestError(
-                    ExitCode.failed,
-                    "The \(display(.root, root)) folder is not the one that was there before.",
-                    "Mount the right one; meanwhile nothing is deleted. If this one is to be it from now on, run 'shoebox sync --accept-folder'."
-                )
-            }
+            guard try checkRoot(root), try sameness(of: root) != .other else { throw otherFolderError(root) }
         }
         let count = try bringBackGone(from: held)
         return Reply(
             lines: ["\(count) files and folders come back from the container."],
             values: ["restored": String(count)])
+    }
+
+    private func otherFolderError(_ root: RootKind) -> RequestError {
+        RequestError(
+            ExitCode.failed,
+            "The \(display(.root, root)) folder is not the one that was there before.",
+            "Mount the right one; meanwhile nothing is deleted. If this one is to be it from now on, run 'shoebox sync --accept-folder'."
+        )
     }
 
     /// Has what is gone from watched folders written again, and returns how much that is. What lies on a disk that is not mounted
@@ -176,6 +178,74 @@ extension Engine {
         for id in gone { missing[id] = nil }
         for root in roots { try clearProblem("massDeletion", path: display(.root, root)) }
         return gone.count
+    }
+
+    // MARK: One that is asked back
+
+    /// Whether a file that is known at a path is gone from there, and nobody has taken that for a deletion yet.
+    func isGoneUntaken(_ id: RecordID, at reference: PathReference) throws -> Bool {
+        guard let path = reference.path, try checkRoot(reference.root) else { return false }
+        let (row, known) = try store.read { db in
+            (try db.base(id), try db.basePath(of: id, top: [top(reference.root)]))
+        }
+        guard let row, row.root == reference.root, row.kind == .file, !row.isParked, known == path else { return false }
+        return isAbsent(path, files(reference.root))
+    }
+
+    /// Has a file written again that is gone, with the folders that went with it: neither is deleted for anybody. What else is gone
+    /// waits as before.
+    func bringBackUntaken(_ id: RecordID, at reference: PathReference) throws {
+        guard let path = reference.path else { return }
+        let root = reference.root
+        guard try sameness(of: root) != .other else { throw otherFolderError(root) }
+        var covered: [RecordID: Bool] = [:]
+        var folders: [(id: RecordID, path: RelativePath)] = []
+        var folder = path.parent
+        while !folder.isRoot, isAbsent(folder, files(root)) {
+            guard let known = try store.read({ db in try db.base(at: folder, root: root, top: top(root)) }) else {
+                break
+            }
+            guard !known.isZoneRoot, known.zone != .none else {
+                throw RequestError(
+                    ExitCode.failed, "The folder '\(display(folder, root))', with the share in it, is gone as a whole.",
+                    "'shoebox restore' with the title of the share brings it back; 'shoebox status' says what else there is to be answered."
+                )
+            }
+            folders.append((known, folder))
+            folder = folder.parent
+        }
+        let above = try store.read { db in try db.base(at: folder, root: root, top: top(root)) }
+        if let above, try isCovered(above, root, &covered) {
+            throw RequestError(
+                ExitCode.offline, "'\(display(path, root))' lies on a disk that is not there now.",
+                "Mount it again; nothing on it is taken for deleted meanwhile.")
+        }
+        // The folders stay known as what they are, so that what else is missing from them is so still.
+        for (known, place) in folders.reversed() { try makeAnew(known, at: place, root) }
+        try store.write { db in
+            try db.removeBase(id)
+            try db.markDirty(id)
+            try db.markLayoutDirty()
+        }
+        (missing[id], replaced[id]) = (nil, nil)
+    }
+
+    /// Makes the directory of a folder that is gone, and notes that it is this folder's.
+    private func makeAnew(_ folder: RecordID, at path: RelativePath, _ root: RootKind) throws {
+        switch makeApplier(root).apply(.makeDirectory(folder, at: path)) {
+        case .done(let stamp):
+            try store.write { db in
+                guard var row = try db.base(folder), let stamp else { return }
+                row.stamp = stamp
+                try db.setBase(row)
+            }
+            (missing[folder], replaced[folder]) = (nil, nil)
+        case .stale(let reason):
+            throw RequestError(
+                ExitCode.failed, "The folder '\(display(path, root))' could not be made again: \(reason).",
+                "Move away what is there, and try again.")
+        case .failed(let error): throw error
+        }
     }
 
     /// Whether a known folder lies on another disk than it did, or in one that does.

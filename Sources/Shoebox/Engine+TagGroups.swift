@@ -137,15 +137,24 @@ extension Engine {
         }
         let joined = other.map { " It is one with '\($0.title)' now." } ?? ""
         return Reply(
-            lines: [count == 0 ? "nothing to change" : "'\(group.title)' is called '\(new)' now.\(joined)"],
+            lines: [
+                count == 0
+                    ? "nothing to change"
+                    : group.title == new
+                        ? "'\(new)' it is, for everybody.\(joined)"
+                        : "'\(group.title)' is called '\(new)' now.\(joined)"
+            ],
             values: ["changes": String(count)])
     }
 
-    /// Writes a new name into each tag of a group: one that kept the old name would come back under it.
+    /// Writes a new name into each tag of a group: one that kept the old name would come back under it. The name that it has decides
+    /// between those that were given at once.
     func rename(_ group: TagGroup, to title: String, writer: inout HistoryWriter) throws {
         for tag in group.members {
             let id = RecordID(zone: group.zone, name: tag)
-            guard let state = try writer.db.state(of: id), state[.title]?.text != title else { continue }
+            guard let state = try writer.db.state(of: id), let field = state.fields[.title],
+                field.winner?.value.text != title || !field.losers.isEmpty
+            else { continue }
             try writer.write(id, type: .tag, .set([.title: .text(title)]), context: state.vector)
         }
     }

@@ -66,7 +66,23 @@ extension Engine {
 
     /// A file in the trash that was asked back and has these bytes, opened.
     func trashSource(of hash: Digest32) -> LocalSource? {
-        do { return try trashSources[hash].flatMap(trashSource) } catch { return nil }
+        do {
+            if trashSources[hash] == nil { try seekPromised() }
+            return try trashSources[hash].flatMap(trashSource)
+        } catch { return nil }
+    }
+
+    /// Finds again what was asked back from the trash and was not published before: the process may have ended before it was
+    /// written, and nothing else has the bytes. Once in a process, which notes what else it is asked for.
+    private func seekPromised() throws {
+        guard !hasSoughtPromised else { return }
+        let trash = TrashContents(self)
+        for row in try store.read({ db in try db.unpublishedWithoutFile() }) {
+            guard let hash = row.contentHash, trashSources[hash] == nil else { continue }
+            let asset = AssetReference(contentHash: hash, size: row.size)
+            if let place = try trash.place(of: asset, where: { $0.name == row.id.name }) { trashSources[hash] = place }
+        }
+        hasSoughtPromised = true
     }
 
     // MARK: Bringing back
@@ -106,24 +122,29 @@ extension Engine {
         var restored: [String] = []
         var isAnyUnread = !unread.isEmpty
         var isAnyAlone = false
+        var isAnyOthers = false
         /// The photos that are where they were, by their records, and new files.
         var photosBack: [WatchedPath: RecordID?] = [:]
-        var revived: [(choice: TrashChoice, id: RecordID, hash: Digest32)] = []
+        var revived: [(choice: TrashChoice, id: RecordID, hash: Digest32, beside: SharedSince?)] = []
         let photos = Set(choices.map { WatchedPath(root: $0.root, path: $0.path) })
         for choice in choices {
             let shown = display(choice.path, choice.root)
+            let audience = try otherShare(of: choice)
+            let isNamed = references.contains(.init(root: choice.root, path: choice.path))
             let beside = (choice.path.last.map(SidecarName.photos) ?? []).map {
                 WatchedPath(root: choice.root, path: choice.path.parent.appending($0))
             }
             if beside.contains(where: photos.contains), try !isOfItsOwn(choice) {
                 // It may hold what no record does. Where it isn't free, it is written anew. Beside any other photo that is there by
                 // now, it would be said of that.
-                if let own = choice.item.record?.name, beside.contains(where: { photosBack[$0]??.name == own }) {
+                if let own = choice.item.record?.name, beside.contains(where: { photosBack[$0]??.name == own }),
+                    audience == nil || isNamed
+                {
                     _ = makeApplier(choice.root).restore(choice.item, to: choice.path)
                 }
                 continue
             }
-            if try isAlone(choice), !references.contains(.init(root: choice.root, path: choice.path)) {
+            if try isAlone(choice), !isNamed {
                 left.append("'\(shown)': its photo is not there")
                 isAnyAlone = true
                 continue
@@ -133,8 +154,8 @@ extension Engine {
                     left.append("'\(shown)' is taken")
                     continue
                 }
-                if let id = choice.item.record, let hash = try revive(id, from: choice) {
-                    revived.append((choice, id, hash))
+                if let id = choice.item.record, let (hash, sharedSince) = try revive(id, from: choice) {
+                    revived.append((choice, id, hash, sharedSince))
                     // Others may have renamed or moved it before it was deleted: it shows there then.
                     if try isPlaced(id, at: choice) { photosBack[choice.place] = id }
                     continue
@@ -145,9 +166,16 @@ extension Engine {
                 isAnyUnread = true
                 continue
             }
+            if let audience, !isNamed {
+                left.append(
+                    "'\(shown)': it went to the trash before that was in \(audience), whose people would see it")
+                isAnyOthers = true
+                continue
+            }
             switch makeApplier(choice.root).restore(choice.item, to: choice.path) {
             case .done:
-                restored.append(shown)
+                restored.append(
+                    audience.map { "'\(shown)' is back, in \($0): its people see it." } ?? "'\(shown)' is back.")
                 photosBack[choice.place] = .some(choice.item.record)
             case .stale(let reason): left.append("'\(shown)': \(reason)")
             case .failed(let error): left.append("'\(shown)': \(error.reason)")
@@ -159,33 +187,49 @@ extension Engine {
         }
         for item in revived {
             let shown = display(item.choice.path, item.choice.root)
+            restored.append(try item.beside.map { try besideText("'\(shown)' is back", $0) } ?? "'\(shown)' is back.")
             guard try store.read({ db in try db.base(item.id) })?.contentHash == item.hash else {
                 // The record is alive, its bytes come with a later round; until then they stay in the trash, too, where this
                 // process finds them.
-                restored.append(shown)
                 continue
             }
             trashSources[item.hash] = nil
             for failure in makeApplier(item.choice.root).discardTrash(item.choice.item) {
                 log("not removed from the trash: \(failure)")
             }
-            restored.append(shown)
         }
         let remedy =
             isAnyUnread
             ? "Try again in a while; if it stays, check the disk."
-            : isAnyAlone
-                ? "Name the JSON file itself to have it put where its photo was."
-                : "Move away what is there, and try again."
+            : isAnyOthers
+                ? "Name the file itself to have it put there all the same, for the people of the share to see."
+                : isAnyAlone
+                    ? "Name the JSON file itself to have it put where its photo was."
+                    : "Move away what is there, and try again."
         guard !restored.isEmpty else {
             throw RequestError(
                 ExitCode.failed, "Nothing could be put back: \(left.joined(separator: "; ")).", remedy)
         }
         return Reply(
             code: left.isEmpty ? 0 : ExitCode.reported,
-            lines: restored.map { "'\($0)' is back." } + left.map { "left in the trash: \($0)" },
+            lines: restored + left.map { "left in the trash: \($0)" },
             values: ["restored": String(restored.count), "left": String(left.count)],
             remedy: left.isEmpty ? nil : remedy)
+    }
+
+    /// The share whose people would see what is put back from the trash as a new file, although it went there from somewhere else:
+    /// before the folder was shared, or from another share of that name. Nil if there is none.
+    private func otherShare(of choice: TrashChoice) throws -> String? {
+        let zone = try store.read { db -> ZoneID? in
+            var folder = choice.path.parent
+            while true {
+                if let id = try db.base(at: folder, root: choice.root, top: top(choice.root)) { return id.zone }
+                guard !folder.isRoot else { return nil }
+                folder = folder.parent
+            }
+        }
+        guard let zone, isShare(zone), may(.addRecord, in: zone), choice.item.record?.zone != zone else { return nil }
+        return "the share '\(zones[zone]?.control.title ?? "")'"
     }
 
     /// Whether a record lies where something in the trash was, also if the folders that it was in are gone.
@@ -303,7 +347,9 @@ extension Engine {
     /// Makes a deleted record alive again with the bytes that lie in the trash; nil if it isn't deleted, or the account
     /// may not write there. The folders show what follows from it when they are brought up to date.
     /// - Throws: `FileError` if the bytes can't be read now.
-    private func revive(_ id: RecordID, from choice: TrashChoice) throws -> Digest32? {
+    private func revive(
+        _ id: RecordID, from choice: TrashChoice
+    ) throws -> (hash: Digest32, beside: SharedSince?)? {
         guard let zone = zones[id.zone], zone.row.root == choice.root,
             try store.read({ db in try may(.editRecord, id, db) }),
             let record = try store.read({ db in try db.record(id) }), !record.isLive, record.type.hasContent,
@@ -317,22 +363,24 @@ extension Engine {
             guard error.isAbsence else { throw error }
             return nil
         }
-        try store.write { db in
+        let shared = try store.write { db -> SharedSince? in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             // Of any version: others may have saved something else in it before it was deleted.
             let known = try db.changes(of: id.name, in: id.zone).compactMap(\.content).first {
                 $0.contentHash == hash && $0.location != nil
             }
-            try writer.write(
-                id, type: record.type,
-                .set([
-                    .content: .asset(known ?? AssetReference(contentHash: hash, size: stamp.size)),
-                    .modified: .integer(stamp.modifiedNanoseconds),
-                ]), context: state.vector)
+            var fields: [FieldKey: Value] = [
+                .content: .asset(known ?? AssetReference(contentHash: hash, size: stamp.size)),
+                .modified: .integer(stamp.modifiedNanoseconds),
+            ]
+            let shared = try sharedSince(state.parent, in: id.zone, db)
+            if let shared { fields[.parent] = shared.place.parentValue }
+            try writer.write(id, type: record.type, .set(fields), context: state.vector)
             try writer.finish()
             try db.markDirty(id)
+            return shared
         }
         trashSources[hash] = .init(root: choice.root, path: choice.item.path)
-        return hash
+        return (hash, shared)
     }
 }

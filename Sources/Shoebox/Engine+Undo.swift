@@ -30,9 +30,9 @@ extension Engine {
             if said.insert(line).inserted { left.append(line) }
         }
         var steps: [(id: RecordID, reversal: Reversal)] = []
-        let byRecord = Dictionary(grouping: stored) { RecordID(zone: $0.zone, name: $0.change.record) }
-        // In the reverse order: what was made last goes first.
-        for written in byRecord.values.sorted(by: { $0.last?.id ?? 0 > $1.last?.id ?? 0 }) {
+        var undoing = Undoing(
+            moved: moved, dots: Set(stored.map(\.change.identity)), trash: TrashContents(self))
+        for written in inUndoingOrder(stored) {
             guard let last = written.last else { continue }
             let id = RecordID(zone: last.zone, name: last.change.record)
             if let why = try whyNotWritable(id, last.change) {
@@ -40,12 +40,17 @@ extension Engine {
                 continue
             }
             guard let state = try store.read({ db in try db.state(of: id) }) else { continue }
-            switch try reversal(of: written, state: state, moved: moved) {
-            case .nothing(let why): try leave(last, why)
-            case let found:
-                steps.append((id, found))
-                if case .withdraw = found { try leave(last, "others have said the same, and it stays for them") }
+            let found = try reversal(of: written, state: state, undoing)
+            switch found {
+            case .nothing(let why):
+                try leave(last, why)
+                continue
+            case .withdraw: try leave(last, "others have said the same, and it stays for them")
+            case .delete: undoing.going.insert(id)
+            case .write(let fields, _, _): if fields[.member]?.boolean == false { undoing.going.insert(id) }
+            case .revive: if state.type == .folder { undoing.returning.insert(id) }
             }
+            steps.append((id, found))
         }
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "undo")
@@ -62,9 +67,36 @@ extension Engine {
         return Reply(
             code: left.isEmpty ? 0 : ExitCode.reported,
             lines: ["Taken back: \(steps.count) \(steps.count == 1 ? "record" : "records")."]
-                + left.map { "left as it is: \($0)" },
+                + (try besideLines(steps.map(\.reversal))) + left.map { "left as it is: \($0)" },
             values: ["records": String(steps.count), "left": String(left.count)],
             remedy: left.isEmpty ? nil : "'shoebox history' shows what came after it.")
+    }
+
+    /// The changes of each record in the order in which they are taken back: first what ties records, so that it is known of a tag
+    /// what is still in it; then folders that are to come back, so that what was in them comes back into them; else what was made
+    /// last goes first.
+    private func inUndoingOrder(_ stored: [StoredChange]) -> [[StoredChange]] {
+        func rank(_ change: Change?) -> Int {
+            switch change?.type {
+            case .photoTag, .rating: 0
+            case .folder where change?.action == .delete: 1
+            default: 2
+            }
+        }
+        return Dictionary(grouping: stored) { RecordID(zone: $0.zone, name: $0.change.record) }.values.sorted {
+            let ranks = (rank($0.last?.change), rank($1.last?.change))
+            return ranks.0 == ranks.1 ? $0.last?.id ?? 0 > $1.last?.id ?? 0 : ranks.0 < ranks.1
+        }
+    }
+
+    /// Where what comes back is, if it is not where it was.
+    private func besideLines(_ reversals: [Reversal]) throws -> [String] {
+        let shared = reversals.compactMap { reversal -> SharedSince? in
+            if case .revive(let beside) = reversal { beside } else { nil }
+        }
+        return try Dictionary(grouping: shared, by: \.folder).sorted { $0.key < $1.key }.compactMap { _, group in
+            try group.first.map { try besideText("Of that, \(group.count) came back", $0) }
+        }
     }
 
     /// Writes what takes a record back, as it is after what was written before.
@@ -85,7 +117,7 @@ extension Engine {
             }
         case .delete: try writer.write(id, type: state.type, .delete, context: state.vector)
         case .withdraw(let context): try writer.write(id, type: state.type, .delete, context: context)
-        case .revive: try revive(id, state, &writer)
+        case .revive(let beside): try revive(id, state, beside: beside?.place, &writer)
         case .nothing: return
         }
     }

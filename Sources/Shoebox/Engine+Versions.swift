@@ -92,15 +92,19 @@ extension Engine {
 
     /// Where the bytes of a content are: in a watched folder, in the container, or in the trash, from where they are taken
     /// when the folders are brought up to date. False if they are nowhere.
-    func findBytes(_ asset: AssetReference, of id: RecordID) throws -> Bool {
+    ///
+    /// - Parameter trash: what lies in the trash, where many contents are asked for.
+    func findBytes(_ asset: AssetReference, of id: RecordID, in trash: TrashContents? = nil) throws -> Bool {
         if asset.location != nil { return true }
         if try !localSources(of: asset.contentHash).isEmpty { return true }
-        return try takeFromTrash(asset, of: id)
+        return try takeFromTrash(asset, of: id, in: trash)
     }
 
     /// Has a content taken from the trash when the folders are brought up to date; false if it is not there.
-    private func takeFromTrash(_ asset: AssetReference, of id: RecordID) throws -> Bool {
-        guard let place = try TrashContents(self).place(of: asset, where: { $0 == id }) else { return false }
+    private func takeFromTrash(
+        _ asset: AssetReference, of id: RecordID, in trash: TrashContents? = nil
+    ) throws -> Bool {
+        guard let place = try (trash ?? TrashContents(self)).place(of: asset, where: { $0 == id }) else { return false }
         trashSources[asset.contentHash] = place
         return true
     }
@@ -150,6 +154,10 @@ extension Engine {
     func restoreVersion(_ reference: PathReference, version: String?) throws -> Reply {
         // Without a version, what is known of it is meant, and not what the file holds.
         if version != nil { try takeIn(reference) }
+        // It may only have been moved a moment ago.
+        if let known = try knownRecord(at: reference), try isGoneUntaken(known, at: reference) {
+            _ = try scan(reference.root, author: "scan")
+        }
         var id = try recordEver(at: reference)
         let listed = try store.read { db in try self.listed(.versions(id), db) }
         let home = try homeOfMoved(id, reference)
@@ -165,11 +173,16 @@ extension Engine {
         }
         let shown = reference.path.map { display($0, reference.root) } ?? ""
         let isGone = state.movedTo != nil
+        let isUntaken = try state.isLive && isGoneUntaken(id, at: reference)
+        // What was deleted before its folder was shared is nothing for the people of the share.
+        let shared =
+            try state.isLive || isGone ? nil : store.read { db in try sharedSince(state.parent, in: id.zone, db) }
         let back =
             home.map { "'\(shown)' comes back where it was last, in \(placeText($0.zone))" }
             ?? "'\(shown)' comes back for everybody"
         guard let version else {
             if isGone { return try putBackAnew(id, state, version: nil, shown) }
+            if isUntaken { return try restoreUntaken(id, state, at: reference) }
             if state.isLive { return try restoreContent(reference) }
             try requireWritable(id)
             // What was deleted before it was published may be on no machine but the one that deleted it.
@@ -177,10 +190,12 @@ extension Engine {
             let isAwaited = try state.content.map { try self.isAwaited($0, of: id) } ?? false
             try store.write { db in
                 var writer = try HistoryWriter(db, engine: self, author: "cli")
-                try revive(id, state, &writer)
+                try revive(id, state, beside: shared?.place, &writer)
                 try writer.finish()
             }
-            return Reply(lines: ["\(back)."] + (isAwaited ? [Self.awaitedLine] : []))
+            return Reply(
+                lines: [try shared.map { try besideText("'\(shown)' comes back", $0) } ?? "\(back)."]
+                    + (isAwaited ? [Self.awaitedLine] : []))
         }
         let found: ContentVersion?
         if let number = Int(version), version.utf8.count < 6 {
@@ -206,7 +221,9 @@ extension Engine {
         }
         if isGone { return try putBackAnew(id, state, version: found, shown) }
         // What was cut to nothing has it no more.
-        if state.isLive, state.content?.contentHash == found.asset.contentHash { return try restoreContent(reference) }
+        if state.isLive, state.content?.contentHash == found.asset.contentHash {
+            return try isUntaken ? restoreUntaken(id, state, at: reference) : restoreContent(reference)
+        }
         let isAwaited = try isAwaited(found.asset, of: id)
         // What the folder has shown for long was seen there, too.
         let now = world.nowMilliseconds()
@@ -216,6 +233,8 @@ extension Engine {
         }
         var fields: [FieldKey: Value] = [.content: .asset(found.asset)]
         if let modified = found.modified { fields[.modified] = .integer(modified) }
+        if let shared { fields[.parent] = shared.place.parentValue }
+        if isUntaken { try bringBackUntaken(id, at: reference) }
         try store.write { db in
             var writer = try HistoryWriter(db, engine: self, author: "cli")
             try writer.write(
@@ -226,11 +245,22 @@ extension Engine {
         let time = StatusText.local(found.timeMilliseconds)
         return Reply(
             lines: [
-                state.isLive
+                state.isLive && !isUntaken
                     ? "'\(shown)' gets the content of \(time); the present one goes to the trash."
                     : "\(back), with the content of \(time)."
-            ] + (isAwaited ? [Self.awaitedLine] : []),
+            ] + (try shared.map { [try besideText("It is put", $0)] } ?? []) + (isAwaited ? [Self.awaitedLine] : []),
             values: ["contentHash": found.asset.contentHash.description])
+    }
+
+    /// Has a photo back that was just removed, before that is told to anybody.
+    private func restoreUntaken(_ id: RecordID, _ state: RecordState, at reference: PathReference) throws -> Reply {
+        if let zone = zones[id.zone], zone.row.state == .ended || zone.row.state == .left { throw endedError(zone) }
+        let shown = reference.path.map { display($0, reference.root) } ?? ""
+        if let asset = state.content, try !findBytes(asset, of: id) { throw withoutBytes("'\(shown)'") }
+        let isAwaited = try state.content.map { try self.isAwaited($0, of: id) } ?? false
+        try bringBackUntaken(id, at: reference)
+        return Reply(
+            lines: ["'\(shown)' comes back; it was deleted for nobody yet."] + (isAwaited ? [Self.awaitedLine] : []))
     }
 
     /// For how long a version is taken as chosen in sight of the list that was printed, and of nothing else.
@@ -332,8 +362,15 @@ extension Engine {
         }
     }
 
-    /// Writes a value of a deleted record again as it is, by which all of it is alive.
-    func revive(_ id: RecordID, _ state: RecordState, _ writer: inout HistoryWriter) throws {
+    /// Writes a value of a deleted record again as it is, by which all of it is alive; or where it is from now on, if that is another
+    /// folder than it was in.
+    func revive(
+        _ id: RecordID, _ state: RecordState, beside folder: RecordID? = nil, _ writer: inout HistoryWriter
+    ) throws {
+        if let folder {
+            try writer.write(id, type: state.type, .set([.parent: folder.parentValue]), context: state.vector)
+            return
+        }
         let keys = ([.content, .name, .parent] + state.fields.keys.sorted()).filter { state.fields[$0]?.winner != nil }
         // What is undecided stays so.
         guard let key = keys.first(where: { state.fields[$0]?.losers.isEmpty == true }) ?? keys.first,

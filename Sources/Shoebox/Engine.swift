@@ -181,6 +181,8 @@ public final class Engine {
     var unreadSources: Set<Digest32> = []
     /// Files in the trash whose records were brought back, by their content: where the bytes are taken from.
     var trashSources: [Digest32: WatchedPath] = [:]
+    /// Whether it was looked for what an earlier process was asked to take from the trash.
+    var hasSoughtPromised = false
     /// When the trash of a watched folder was last looked through (uptime).
     var trashTidied: [RootKind: UInt64] = [:]
     /// Watched folders that were not compared with the container yet; nil before the database was asked.

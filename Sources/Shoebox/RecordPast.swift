@@ -58,6 +58,10 @@ struct RecordPast {
     /// Whether who wrote something had been shown the transaction.
     func isFollowed(by dot: Dot) -> Bool { known[dot]?.context.contains(first.identity) == true }
 
+    /// Whether something that was written at a time to another record may have been written in sight of the transaction, or
+    /// without any: of what was made by it, nobody spoke before.
+    func mayPrecede(_ timestamp: HybridTimestamp) -> Bool { isNone || first.timestamp < timestamp }
+
     /// Whether what a field showed before is known here. A snapshot leaves out what a device wrote over itself: then a number
     /// is missing among those that the device's changes name one after the other.
     func isKnown(_ key: FieldKey) -> Bool {

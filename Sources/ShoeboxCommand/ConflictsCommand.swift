@@ -9,6 +9,9 @@ struct ConflictsCommand: ParsableCommand {
             Example:
               shoebox conflicts
               shoebox conflicts choose ~/Pictures/Mine/IMG_1.jpg caption --keep 1
+
+            Listed is what can be decided: of photos and folders that show here, and names of tags. Between two names of
+            a tag, 'tag rename' decides, with the name that shows and the one that is to stay.
             """,
         subcommands: [List.self, Choose.self], defaultSubcommand: List.self)
 
@@ -33,8 +36,11 @@ struct ConflictsCommand: ParsableCommand {
                 lines: conflicts.isEmpty
                     ? ["no conflicts"]
                     : shown.map(\.line)
-                        + (contents.isEmpty
-                            ? [] : ["The other content of a photo lies beside it, as '… (conflict …)'."]))
+                        + (conflicts.allSatisfy { $0.tag == nil }
+                            ? []
+                            : [
+                                "Between names of a tag, 'shoebox tag rename' decides: with the name that shows, twice, or with that and another one."
+                            ]))
             try listing.noteListed(conflicts)
             return 0
         }

@@ -14,7 +14,7 @@ struct RestoreCommand: ToolCommand {
               shoebox restore ~/Pictures/Mine/IMG_1.jpg --version 2
 
             A share's folder comes back whole; the other answer to that question is 'shoebox share leave'. A photo that was
-            deleted comes back for everybody, with its tags; any other gets the content that shoebox knows of it, as when
+            deleted comes back for everybody, with its tags, also while its deletion still waits to be passed on; any other gets the content that shoebox knows of it, as when
             it was cut to zero bytes, or with --version an earlier one. What the file holds now goes to the trash. A number
             is that of the list which was last printed on this device, whatever others have saved since.
             """)

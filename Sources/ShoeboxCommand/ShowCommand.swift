@@ -34,9 +34,18 @@ struct ShowCommand: ToolCommand {
 extension ConflictDescription {
     /// As a list for people shows it.
     var line: String {
-        "\(path ?? id.name.description): \(field) is '\(Self.text(shown, field))', by \(shownAuthor) at "
+        let place = share.map { " of '\($0)'" } ?? ""
+        let subject = path ?? tag.map { "the tag '\($0)'\(place)" } ?? id.name.description
+        return "\(subject): \(field) is '\(Self.text(shown, field))', by \(shownAuthor) at "
             + "\(StatusText.local(shownTimeMilliseconds)) (\(shownID)); \(number): \(author) wrote "
             + "'\(Self.text(other, field))' at \(StatusText.local(timeMilliseconds)) (\(otherID))"
+            + (field == "content" ? "; \(whereabouts)" : "")
+    }
+
+    /// Where the other content is.
+    private var whereabouts: String {
+        copyPath.map { "that lies beside it, as '\($0)'" }
+            ?? "no copy of that lies beside it, as somebody deleted it; 'shoebox restore' with --list has it"
     }
 
     private static func text(_ value: String, _ field: String) -> String {

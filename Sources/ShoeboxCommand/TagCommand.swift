@@ -84,7 +84,8 @@ struct TagCommand: ParsableCommand {
                 Example:
                   shoebox tag rename lake 'Lake Como' --share Summer
 
-                A name that another tag has makes the two one.
+                A name that another tag has makes the two one. Where two names were given at once, as 'shoebox conflicts'
+                lists them, the new name decides; it may be the one that shows.
                 """)
         @Argument(help: "The tag.") var tag: String
         @Argument(help: "The new name.") var newName: String

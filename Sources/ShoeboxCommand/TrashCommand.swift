@@ -35,7 +35,9 @@ struct TrashCommand: ParsableCommand {
                   shoebox trash restore ~/Pictures/Mine/IMG_1.jpg
                   shoebox trash restore --all
 
-                What others deleted is back for everybody, with its tags.
+                What others deleted is back for everybody, with its tags. What went to the trash before its folder was in
+                a share is not shown to the people of the share: it comes back beside the folder, or, as a new photo of
+                the share, only if the file itself is named.
                 """)
         @Argument(help: "Where it was: files or folders.") var path: [String] = []
         @Flag(help: "Everything that is in the trash.") var all = false

@@ -292,6 +292,18 @@ extension Database {
         ).map { RecordID(zone: try $0.zoneID("zone"), name: try $0.recordName("record")) }
     }
 
+    /// The live files that are still to be shown, of which the content was not published yet and is in no watched folder.
+    public func unpublishedWithoutFile() throws -> [RecordRow] {
+        try Row.fetchAll(
+            cachedStatement(
+                sql: """
+                    SELECT * FROM record INDEXED BY recordDirty
+                        WHERE dirty = 1 AND live = 1 AND located = 0 AND type IN ('Photo', 'File') AND hash IS NOT NULL
+                            AND NOT EXISTS (SELECT 1 FROM base INDEXED BY baseByHash WHERE base.hash = record.hash)
+                    """)
+        ).map(RecordRow.init)
+    }
+
     /// All live files of a zone.
     public func files(in zone: ZoneID) throws -> [RecordRow] {
         try Row.fetchAll(

@@ -89,7 +89,7 @@ struct ConflictTests {
                 let json = try person.must("show", "\(folder)/\(name)", "--json")
                 #expect(conflicts(json, of: field) == [conflict], "\(json.output)")
             }
-            #expect(text.contains("The other content of a photo lies beside it, as '… (conflict …)'."), "\(text)")
+            #expect(text.contains("; that lies beside it, as '\(folder)/bytes (conflict "), "\(text)")
             #expect(try apart.tree(person).count == 3)
         }
         #expect(try apart.tree(apart.alice) == apart.tree(apart.bob))

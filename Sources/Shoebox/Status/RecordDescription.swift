@@ -43,6 +43,12 @@ public struct RecordDescription: Sendable {
 public struct ConflictDescription: Sendable {
     /// Where the record is shown; nil for nowhere.
     public var path: String?
+    /// The name of the tag that it is about, in which `tag rename` decides; nil for what has a path.
+    public var tag: String?
+    /// The share that the tag is in; nil for the library, and for what has a path.
+    public var share: String?
+    /// Where the copy is shown that holds the other content; nil if there is none, as somebody deleted it.
+    public var copyPath: String?
     /// The record.
     public var id: RecordID
     /// The field.
@@ -71,7 +77,9 @@ public struct ConflictDescription: Sendable {
     /// As `--json` prints it.
     public var json: JSONObject {
         [
-            "path": path.map(JSONValue.string) ?? .null, "record": .string(id.name.description),
+            "path": path.map(JSONValue.string) ?? .null, "tag": tag.map(JSONValue.string) ?? .null,
+            "share": share.map(JSONValue.string) ?? .null, "copy": copyPath.map(JSONValue.string) ?? .null,
+            "record": .string(id.name.description),
             "zone": .string(id.zone.description), "field": .string(field), "shown": .string(shown),
             "shownAuthor": .string(shownAuthor), "shownTime": StatusText.json(time: shownTimeMilliseconds),
             "other": .string(other), "number": .integer(Int64(number)), "author": .string(author),
@@ -119,14 +127,18 @@ extension TreeListing {
         try engine.noteListed(conflicts, of: id)
     }
 
-    /// Every value that lost to another one although neither knew of the other, and that nobody has decided on.
+    /// Every value that lost to another one although neither knew of the other, and on which somebody can decide: of photos and
+    /// folders that show, and names of tags. Of what is left, or has ended, nobody can.
     public func conflicts() throws -> [ConflictDescription] {
         try engine.store.read { db in
             try db.conflictedRecords().flatMap { row -> [ConflictDescription] in
-                let root = engine.zones[row.id.zone]?.row.root ?? .library
-                let path = try db.basePath(of: row.id, top: [engine.top(root)]).map { engine.display($0, root) }
+                guard engine.zones[row.id.zone]?.row.state == .active else { return [] }
+                if row.type == .tag { return try engine.titleConflicts(of: row.id, db) }
+                guard row.type.hasPlace, let path = try engine.shownPath(of: row.id, db) else { return [] }
                 return try engine.conflicts(of: row.id, path: path, db)
-            }.sorted { ($0.path ?? "", $0.field, $0.number) < ($1.path ?? "", $1.field, $1.number) }
+            }.sorted {
+                ($0.path ?? "", $0.tag ?? "", $0.field, $0.number) < ($1.path ?? "", $1.tag ?? "", $1.field, $1.number)
+            }
         }
     }
 }
@@ -145,16 +157,37 @@ extension Engine {
         return control.participants[account]?.label ?? label(of: account)
     }
 
+    /// Where something is shown, as people know it.
+    fileprivate func shownPath(of id: RecordID, _ db: Database) throws -> String? {
+        let root = zones[id.zone]?.row.root ?? .library
+        return try db.basePath(of: id, top: [top(root)]).map { display($0, root) }
+    }
+
+    /// The names that were given to a tag at once.
+    fileprivate func titleConflicts(of id: RecordID, _ db: Database) throws -> [ConflictDescription] {
+        try conflicts(of: id, path: nil, db).filter { $0.field == FieldKey.title.rawValue }.map { conflict in
+            var conflict = conflict
+            conflict.tag = conflict.shown
+            conflict.share = isShare(id.zone) ? zones[id.zone]?.control.title : nil
+            return conflict
+        }
+    }
+
     fileprivate func conflicts(of id: RecordID, path: String?, _ db: Database) throws -> [ConflictDescription] {
         guard let state = try db.state(of: id) else { return [] }
         let control = zones[id.zone]?.control
         func person(_ account: AccountID) -> String {
             control.map { name(of: account, in: $0) } ?? account.fingerprint
         }
-        return state.fields.sorted { $0.key < $1.key }.flatMap { key, field in
-            field.losers.enumerated().map { index, loser in
-                ConflictDescription(
-                    path: path, id: id, field: key.rawValue, shown: field.winner?.value.displayText ?? "",
+        return try state.fields.sorted { $0.key < $1.key }.flatMap { key, field in
+            try field.losers.enumerated().map { index, loser in
+                let copy = try loser.value.asset.map { asset in
+                    let name = Derivation.conflictCopy(of: id.name, contentHash: asset.contentHash)
+                    return try shownPath(of: RecordID(zone: id.zone, name: name), db)
+                }
+                return ConflictDescription(
+                    path: path, copyPath: copy ?? nil, id: id, field: key.rawValue,
+                    shown: field.winner?.value.displayText ?? "",
                     shownAuthor: field.winner.map { person($0.author) } ?? "",
                     shownTimeMilliseconds: field.winner?.timestamp.wallMilliseconds ?? 0,
                     other: loser.value.displayText, number: index + 1, author: person(loser.author),
