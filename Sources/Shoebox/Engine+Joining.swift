@@ -306,7 +306,12 @@ extension Engine {
             // What counts for nobody, and was not copied yet, as the library was away.
             let owed = try owedCopies(db).keys.filter { $0.zone == zone.id }.map(\.name)
             // Of somebody who was put out, also what no device of the owner had taken in.
-            let refused = untold.flatMap { records(of: $0.change) }
+            let shown = Dictionary(base.map { ($0.id.name, $0.contentHash) }) { first, _ in first }
+            let refused = untold.filter { stored in
+                // An edit in whose place others' content is again has its private copy.
+                guard let edit = stored.change.content, let hash = shown[stored.change.record] else { return true }
+                return hash == edit.contentHash
+            }.flatMap { records(of: $0.change) }
             return Set(
                 pending + owed + refused + (state == .ended || isFollowing ? try unacknowledged(in: zone, db) : []))
         }
