@@ -216,25 +216,34 @@ extension Simulation {
     }
 
     /// What somebody said of a photo of their own library, and nobody has said otherwise since, is said in the folders of their
-    /// devices as long as these show the photo: beside it, beside what came of an edit that crossed with another, or in the file in
-    /// which its user left it behind.
+    /// devices as long as these show the photo: beside it, beside what came of an edit that crossed with another, in the file in which
+    /// its user left it behind, or in the trash.
     func checkSaid() {
         guard !bringsBack, !storageWasRestored, !stateWasLost, !stateWasRestored, !deviceWasRetired else { return }
         let silenced = users.silenced
         let captions = Dictionary(grouping: ledger.entries.filter { $0.kind == .caption }) { $0.photo }
-        let files = Dictionary(grouping: world.machines, by: \.account).mapValues { machines in
-            machines.flatMap { machine in
-                [machine.library, machine.shared].flatMap { Array($0.tree(without: ".shoebox").values) }
+        /// What the folders of each account's devices hold, with or without their trash: a photo that is renamed over another one is
+        /// an edit of that, and what was said of the first goes there.
+        func found(inTrash: Bool) -> [String: Set<Int>] {
+            Dictionary(grouping: world.machines, by: \.account).mapValues { machines in
+                let files = machines.flatMap { machine in
+                    [machine.library, machine.shared].flatMap { disk in
+                        disk.tree().filter { path, _ in
+                            !path.hasPrefix(".shoebox/") || inTrash && path.hasPrefix(".shoebox/trash/")
+                        }.values
+                    }
+                }
+                return ledger.found(in: files)
             }
         }
-        let said = files.mapValues { ledger.found(in: $0) }
+        let (shown, said) = (found(inTrash: false), found(inTrash: true))
         for entry in ledger.required where entry.kind != .content && entry.root == "library" {
             let account = SimulatedMachine.account(of: entry.machine)
             guard let photo = entry.photo, !silenced.contains(photo),
                 entry.kind == .tag ? !users.hasChangedTags : captions[photo]?.count == 1,
                 let content = ledger.entries.first(where: { $0.kind == .content && $0.bytes == photo }),
                 !content.wasCopied, !content.wasCarriedIn, !content.wasPutBack,
-                said[account]?.contains(content.number) == true, said[account]?.contains(entry.number) == false
+                shown[account]?.contains(content.number) == true, said[account]?.contains(entry.number) == false
             else { continue }
             failures.append("said no more by \(account), whose folders show the photo: \(entry)")
         }

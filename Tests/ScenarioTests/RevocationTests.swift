@@ -127,6 +127,25 @@ import Testing
         }
     }
 
+    /// What was written while that was not known yet has a private copy since.
+    @Test func `who leaves after an edit that did not count gets no copy of what others show in its place`() throws {
+        let party = try Party(bob: "readWrite")
+        let bob = party.bob
+        bob.machine.mount.unmount()
+        try bob.machine.shared.write("alice/Summer/a.jpg", "too late")
+        let demoted = party.alice.request(.permission(share: "Summer", account: "bob", permission: "readOnly"))
+        try #require(demoted.code == 0, "\(demoted)")
+        try party.rounds(of: party.alice, 2)
+        try bob.restart()
+        bob.machine.mount.mount()
+        try #require(try party.village.settle())
+        try #require(bob.tree(.shared)["alice/Summer/a.jpg"] == "aaa")
+        #expect(bob.tree(.library).values.sorted() == ["too late"], "\(bob.tree(.library))")
+        try #require(bob.request(.leave(share: "Summer", keepCopy: false)).code == 0)
+        try #require(try party.village.settle())
+        #expect(bob.tree(.library).values.sorted() == ["too late"], "\(bob.tree(.library))")
+    }
+
     @Test
     func `who is removed learns by whom and when, keeps what was unpublished, and reads nothing that comes after`()
         throws
