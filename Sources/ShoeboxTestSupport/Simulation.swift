@@ -11,6 +11,9 @@ public struct SimulationSetup {
     public var prepare: (Simulation) throws -> Void
     /// What else must hold after healing: a line for each thing that doesn't.
     public var check: (Simulation) -> [String]
+    /// Whether what is said of photos must stay where it can be seen: where people also take photos from one share to another, some of
+    /// it is not for whoever sees them there.
+    public var judgesWords = false
     /// Told of each step as it begins, for looking into a failure.
     public var narrate: (String) -> Void = { _ in }
     /// Time that passes before each round, and with each round of healing.
@@ -454,7 +457,7 @@ public final class Simulation {
         }
         checkDeleted()
         checkNotDeleted()
-        checkSaid()
+        if setup.judgesWords { checkSaid() }
         checkForeignPlaces()
         failures += setup.check(self)
     }

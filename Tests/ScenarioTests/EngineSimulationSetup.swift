@@ -24,6 +24,7 @@ enum EngineSimulationSetup {
             prepare: prepare, check: { checkNames($0) + checkDeletions($0, isBobWriter: true) })
         // An upload that a crash cut off from its record has taken its asset's name; that is seen by trying.
         setup.allowedViolations = [.publishedOver]
+        setup.judgesWords = true
         return setup
     }
 
