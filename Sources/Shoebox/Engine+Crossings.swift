@@ -191,8 +191,9 @@ extension Engine {
     private func changedSidecar(
         _ sidecar: SidecarRow?, of id: RecordID, at place: RelativePath, _ root: RootKind
     ) throws -> ChangedSidecar? {
-        let found = try awaitedSidecars(beside: place, root, unlike: sidecar).filter { _, document in
+        let found = try awaitedSidecars(beside: place, root, unlike: sidecar).filter { entry, document in
             try (document.record ?? id.name) == id.name && isUnderstood(document, of: id)
+                && !isKept(place.parent, entry, root)
         }
         // Of two, as where one was copied, the one that was written last for it says what was changed.
         if let (entry, document) = found.first(where: { $0.entry.name == sidecar?.name }) ?? found.first {

@@ -70,7 +70,9 @@ extension Engine {
             SidecarName.candidates(for: row.name).filter { taken[$0] != nil },
             SidecarName.candidates(for: row.name).filter { taken[$0] == nil }
         )
-        let candidates = lying.filter { $0 == former?.name } + lying.filter { $0 != former?.name } + free
+        let candidates = try (lying.filter { $0 == former?.name } + lying.filter { $0 != former?.name } + free).filter {
+            try !isKept($0, for: taken[$0], in: row.parent, row.root)
+        }
         var replaced: FileStamp?
         var unknown: JSONObject = [:]
         var name: FileName?
@@ -159,6 +161,23 @@ extension Engine {
                 return sidecar.name == name && sidecar.stamp.isUnchanged(from: stamp)
             }
         }
+    }
+
+    /// Whether a name is that of a file of its own, which others see too: it is as it was last seen, or its absence is not noted
+    /// yet. A sidecar there would be taken for what was written into that file.
+    private func isKept(_ name: FileName, for stamp: FileStamp?, in folder: RecordID, _ root: RootKind) throws -> Bool {
+        guard let known = try store.read({ db in try db.base(named: name, in: folder, root: root) }),
+            known.kind == .file
+        else { return false }
+        return stamp.map(known.stamp.isUnchanged) ?? true
+    }
+
+    /// Whether a file in a directory has a record of its own, and is as it was last seen: it says nothing of a photo beside it.
+    func isKept(_ directory: RelativePath, _ entry: DirectoryEntry, _ root: RootKind) throws -> Bool {
+        guard let folder = try store.read({ db in try db.base(at: directory, root: root, top: top(root)) }) else {
+            return false
+        }
+        return try isKept(entry.name, for: entry.stamp, in: folder, root)
     }
 
     /// Whether a photo is where it was last seen: a person may have moved it just now, sidecar and all. If not, it is looked for.
@@ -262,7 +281,7 @@ extension Engine {
             guard try mayBeSidecar(source, of: id, files) else { return true }
         }
         // Where another program's file has the better name, it has the other one.
-        let target = try targets.first { try !isForeign(new.parent.appending($0), files) }
+        let target = try targets.first { try !isForeign(new.parent.appending($0), root) }
         guard let target else { return false }
         let destination = new.parent.appending(target)
         guard source != destination else { return true }
@@ -277,10 +296,14 @@ extension Engine {
         return true
     }
 
-    /// Whether another program's file lies somewhere.
-    private func isForeign(_ path: RelativePath, _ files: any LocalFileSystem) throws -> Bool {
-        guard let entry = try files.entry(at: path), entry.kind == .file else { return false }
-        guard case .foreign = SidecarDocument.read(try readSidecar(path, files)) else { return false }
+    /// Whether another program's file lies somewhere, or one of its own, whatever is in it.
+    private func isForeign(_ path: RelativePath, _ root: RootKind) throws -> Bool {
+        guard let name = path.last, let entry = try files(root).entry(at: path), entry.kind == .file else {
+            return false
+        }
+        let folder = try store.read { db in try db.base(at: path.parent, root: root, top: top(root)) }
+        if let folder, try isKept(name, for: entry.stamp, in: folder, root) { return true }
+        guard case .foreign = SidecarDocument.read(try readSidecar(path, files(root))) else { return false }
         return true
     }
 

@@ -233,7 +233,7 @@ struct RootScan {
             }
             let isIgnored = engine.settings.ignore.ignores(
                 path.appending(entry.name), isDirectory: entry.kind == .directory)
-            let maySpeak = entry.kind == .file && child?.kind != .file && !SidecarName.photos(for: entry.name).isEmpty
+            var maySpeak = entry.kind == .file && child?.kind != .file && !SidecarName.photos(for: entry.name).isEmpty
             // A photo's sidecar is written, and read, also where JSON files are ignored.
             if isIgnored, try !maySpeak || !isBesidePhoto(entry.name, in: id) { continue }
             if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {
@@ -290,15 +290,18 @@ struct RootScan {
                     if moved == nil, child != nil { replacing.append(place) } else { worklist.append(place) }
                 }
             case .file:
-                if let child, child.kind == .file, child.isUnchanged(from: entry.stamp) { continue }
+                if let child, child.kind == .file {
+                    if child.isUnchanged(from: entry.stamp) { continue }
+                    maySpeak = try wasMadeSidecar(entry, of: row(entry.name, child), in: path)
+                }
                 if maySpeak {
                     let standing = try engine.sidecarStanding(entry, in: path, folder: id, root: root)
                     switch standing {
                     case .unchanged, .own:
                         if case .own = standing { listing.sidecars.append(entry) }
-                        // A folder that was here is gone, and no file of its own is in its place.
+                        // What was here is gone, and no file of its own is in its place.
                         if let known = try row(entry.name, child),
-                            try !waitsForReplaced(known, by: entry, in: path, outcome: &outcome)
+                            try !waitsForReplaced(known, by: entry, isOfPhoto: true, in: path, outcome: &outcome)
                         {
                             listing.changed.append(known)
                             replacedFolders.append((known, path.appending(entry.name)))
@@ -365,12 +368,26 @@ struct RootScan {
         }
     }
 
-    /// Whether a file stands where a folder was, or a folder where a file was, and has not for long. Until it is as sure as
+    /// Whether a person made a sidecar of what was a file of its own beside a photo, as by writing its format into it.
+    private func wasMadeSidecar(_ entry: DirectoryEntry, of known: BaseRow?, in directory: RelativePath) throws -> Bool
+    {
+        guard let known, !SidecarName.photos(for: entry.name).isEmpty,
+            try isBesidePhoto(entry.name, in: known.parent),
+            // What can't be read now is looked at as the file that it was.
+            let bytes = try? files.readAll(directory.appending(entry.name), maxBytes: SidecarDocument.bytesMax),
+            case .document = SidecarDocument.read(bytes)
+        else { return false }
+        // What somebody else shared under that name is nothing that this user has said.
+        return ContentHasher.hash(bytes) != known.contentHash
+    }
+
+    /// Whether a file stands where a folder was, a folder where a file was, or a photo's sidecar where a file was, and has not for long. Until it is as sure as
     /// a deletion that the former is gone, and did not turn up elsewhere, neither is taken.
     private mutating func waitsForReplaced(
-        _ known: BaseRow, by entry: DirectoryEntry, in directory: RelativePath, outcome: inout ScanOutcome
+        _ known: BaseRow, by entry: DirectoryEntry, isOfPhoto: Bool = false, in directory: RelativePath,
+        outcome: inout ScanOutcome
     ) throws -> Bool {
-        guard (known.kind == .folder) != (entry.kind == .directory) else {
+        guard (known.kind == .folder) != (entry.kind == .directory) || isOfPhoto else {
             engine.replaced[known.id] = nil
             return false
         }
