@@ -77,6 +77,7 @@ extension Engine {
                 log("not applied yet: \(reason)")
                 if let path = operation.path {
                     lookAtObstacle(in: .init(root: root, path: path.parent))
+                    try reportObstacle(at: path, reason, root, zone: id.zone)
                 }
             case .failed(let error):
                 failed.insert(id)

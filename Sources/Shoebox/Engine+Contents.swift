@@ -55,7 +55,11 @@ extension Engine {
             let shown = display(path, row.root)
             do throws(FileError) {
                 let file = try files(row.root).open(path)
-                guard try file.stamp().isUnchanged(from: row.stamp) else { return nil }
+                guard try file.stamp().isUnchanged(from: row.stamp) else {
+                    // No watcher need tell of it: a server sets its own time some moments after a file was closed.
+                    lookAtObstacle(in: .init(root: row.root, path: path.parent))
+                    return nil
+                }
                 return LocalSource(file: file, name: row.name, shown: shown)
             } catch {
                 // What is gone, or away, is told of by the look at its folder.

@@ -193,7 +193,7 @@ extension Engine {
     ) throws -> ChangedSidecar? {
         let found = try awaitedSidecars(beside: place, root, unlike: sidecar).filter { entry, document in
             try (document.record ?? id.name) == id.name && isUnderstood(document, of: id)
-                && !isKept(place.parent, entry, root)
+                && !isKept(place.parent.appending(entry.name), entry, root)
         }
         // Of two, as where one was copied, the one that was written last for it says what was changed.
         if let (entry, document) = found.first(where: { $0.entry.name == sidecar?.name }) ?? found.first {

@@ -304,8 +304,8 @@ extension Engine {
                 return count
             case .missingKey(let error):
                 log("a key of '\(zone.control.title)' is not known yet: \(error)")
-                // Whoever knew no newer control than this replica can't have got another key from one.
-                if let control = head.control, control.version <= zone.row.controlVersion {
+                // Whoever knew no newer control than this replica can't have got another key from one; and a newer one comes.
+                if let control = head.control, try control.version <= zone.row.controlVersion || isOverdue(chain) {
                     try report(
                         "segmentDamaged", path: "zones/\(zone.id)/log/\(peer.replica)", zone: zone.id,
                         "\(label(of: head.account)) publishes in '\(zone.control.title)' under a key that no control names.",

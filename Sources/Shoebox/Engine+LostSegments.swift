@@ -11,9 +11,7 @@ extension Engine {
     func noteWaiting(for chain: ChainKey, _ error: CloudError?) throws {
         let prefix = "\(logPath(chain.replica, chain.zone))/"
         guard let error else {
-            if waitingSince.removeValue(forKey: chain) != nil {
-                try clearProblems("segmentMissing", in: chain.zone, below: prefix)
-            }
+            try clearProblems("segmentMissing", in: chain.zone, below: prefix)
             givenUpChains.remove(chain)
             try want(chain, false)
             return
@@ -42,15 +40,14 @@ extension Engine {
     /// Whether a segment has been waited for longer than a mount may show an old state. If its writer will not publish it again,
     /// it is not pending any longer; should it come all the same, it is taken. In a share that has stopped no writer need: another
     /// device of the owner that has brought home what it had written there is done with the share.
-    private func isOverdue(_ chain: ChainKey) throws -> Bool {
-        let now = world.uptimeMilliseconds()
-        let since = waitingSince[chain] ?? now
-        waitingSince[chain] = since
-        guard now >= since + unseenMilliseconds else { return false }
-        guard let zone = zones[chain.zone],
-            var peer = try store.read({ db in try db.peers(of: chain.zone) }).first(where: {
-                $0.replica == chain.replica
-            }), try zone.control.isStopped || store.read({ db in try isGone(peer, in: zone, db) })
+    func isOverdue(_ chain: ChainKey) throws -> Bool {
+        let known = try store.read { db in try db.peers(of: chain.zone) }.first { $0.replica == chain.replica }
+        let position = known?.applied.sequence ?? 0
+        guard try waited("overdue.\(chain.zone).\(chain.replica)", for: "\(position)") >= unseenMilliseconds else {
+            return false
+        }
+        guard let zone = zones[chain.zone], var peer = known,
+            try zone.control.isStopped || store.read({ db in try isGone(peer, in: zone, db) })
         else {
             givenUpChains.remove(chain)
             return true

@@ -171,7 +171,7 @@ extension Engine {
             let entry = try? files(reference.root).entry(at: path), entry.stamp.isSameFile(as: base.stamp)
         else { return }
         let written = try sidecars(beside: path, reference.root, unlike: sidecar, passingOver: true).filter {
-            try !isKept(path.parent, $0.entry, reference.root)
+            try !isKept(path.parent.appending($0.entry.name), $0.entry, reference.root)
         }
         _ = try readSidecars(written.map(\.entry), in: path.parent, root: reference.root, author: "scan")
     }

@@ -71,7 +71,7 @@ extension Engine {
             SidecarName.candidates(for: row.name).filter { taken[$0] == nil }
         )
         let candidates = try (lying.filter { $0 == former?.name } + lying.filter { $0 != former?.name } + free).filter {
-            try !isKept($0, for: taken[$0], in: row.parent, row.root)
+            try !isKept($0, in: row.parent, row.root)
         }
         var replaced: FileStamp?
         var unknown: JSONObject = [:]
@@ -91,8 +91,10 @@ extension Engine {
                     // Ours, and edited since it was last read: it is read before it is written. It may be gone by then.
                     let place = WatchedPath(root: row.root, path: directory)
                     if !awaitedSidecars.contains(place) { lookAtObstacle(in: place) }
-                    if case .document = found { return nil }
-                    return false
+                    guard case .document = found else { return false }
+                    try reportObstacle(
+                        "sidecarNotWritten", at: path, "what was written into it was not read yet", row.root)
+                    return nil
                 }
             }
             guard case .document(let document) = SidecarDocument.read(bytes) else { return false }
@@ -144,6 +146,7 @@ extension Engine {
             log("sidecar of '\(row.name)' not written: \(reason)")
             // It may stay open for writing for long.
             lookAtObstacle(in: .init(root: row.root, path: directory))
+            try reportObstacle("sidecarNotWritten", at: directory.appending(name), reason, row.root)
             return nil
         case .failed(let error):
             try reportUnwritten(directory.appending(name), root: row.root, error)
@@ -163,21 +166,44 @@ extension Engine {
         }
     }
 
-    /// Whether a name is that of a file of its own, which others see too: it is as it was last seen, or its absence is not noted
-    /// yet. A sidecar there would be taken for what was written into that file.
-    private func isKept(_ name: FileName, for stamp: FileStamp?, in folder: RecordID, _ root: RootKind) throws -> Bool {
-        guard let known = try store.read({ db in try db.base(named: name, in: folder, root: root) }),
-            known.kind == .file
-        else { return false }
-        return stamp.map(known.stamp.isUnchanged) ?? true
+    /// Whether a name is that of a file of its own, which others see too, or one whose absence is not noted yet. A sidecar there
+    /// would be taken for what was written into that file.
+    private func isKept(_ name: FileName, in folder: RecordID, _ root: RootKind) throws -> Bool {
+        try store.read { db in try db.base(named: name, in: folder, root: root) }?.kind == .file
     }
 
-    /// Whether a file in a directory has a record of its own, and is as it was last seen: it says nothing of a photo beside it.
-    func isKept(_ directory: RelativePath, _ entry: DirectoryEntry, _ root: RootKind) throws -> Bool {
-        guard let folder = try store.read({ db in try db.base(at: directory, root: root, top: top(root)) }) else {
-            return false
+    /// Whether a file has a record of its own, also where it was just moved to: it says nothing of a photo beside it.
+    func isKept(_ path: RelativePath, _ entry: DirectoryEntry, _ root: RootKind) throws -> Bool {
+        let folder = try store.read { db in try db.base(at: path.parent, root: root, top: top(root)) }
+        if let folder, try isKept(entry.name, in: folder, root) { return true }
+        return try isMovedFile(entry, at: path, root)
+    }
+
+    /// Whether what has the name of a sidecar is a file of its own that was moved there, as with the folder or the photo that it
+    /// lay beside. Who gives that name to a file of another one, with a sidecar's contents, has made a sidecar.
+    func isMovedFile(_ entry: DirectoryEntry, at path: RelativePath, _ root: RootKind) throws -> Bool {
+        guard entry.stamp.birthNanoseconds != 0 else { return false }
+        let former = try store.read { db in try db.base(inode: entry.stamp.inode, root: root) }.filter {
+            $0.kind == .file && $0.stamp.isUnchanged(from: entry.stamp)
         }
-        return try isKept(entry.name, for: entry.stamp, in: folder, root)
+        guard !former.isEmpty else { return false }
+        if former.contains(where: { !SidecarName.photos(for: $0.name).isEmpty }) { return true }
+        guard case .foreign = SidecarDocument.read(try readSidecar(path, files(root))) else { return false }
+        return true
+    }
+
+    /// Has the photo get another sidecar whose own one lay under this name, where something else lies now.
+    func forgetSidecar(called name: FileName, in folder: RecordID?, _ root: RootKind) throws {
+        guard let folder else { return }
+        try store.write { db in
+            for photo in SidecarName.photos(for: name) {
+                guard let row = try db.base(named: photo, in: folder, root: root), row.kind == .file,
+                    try db.sidecar(row.id)?.name == name
+                else { continue }
+                try db.removeSidecar(row.id)
+                try db.markDirty(row.id)
+            }
+        }
     }
 
     /// Whether a photo is where it was last seen: a person may have moved it just now, sidecar and all. If not, it is looked for.
@@ -185,7 +211,11 @@ extension Engine {
         let entry = try files(row.root).entry(at: directory.appending(row.name))
         if entry?.kind == .file, entry?.stamp.isSameFile(as: row.stamp) == true { return true }
         // Something else may stand in its place for long, such as a symbolic link.
-        if missing[row.id] == nil { lookAtObstacle(in: .init(root: row.root, path: directory)) }
+        if missing[row.id] == nil {
+            lookAtObstacle(in: .init(root: row.root, path: directory))
+            try reportObstacle(
+                at: directory.appending(row.name), "it is not there, or another file is", row.root, zone: row.id.zone)
+        }
         return false
     }
 
@@ -298,11 +328,8 @@ extension Engine {
 
     /// Whether another program's file lies somewhere, or one of its own, whatever is in it.
     private func isForeign(_ path: RelativePath, _ root: RootKind) throws -> Bool {
-        guard let name = path.last, let entry = try files(root).entry(at: path), entry.kind == .file else {
-            return false
-        }
-        let folder = try store.read { db in try db.base(at: path.parent, root: root, top: top(root)) }
-        if let folder, try isKept(name, for: entry.stamp, in: folder, root) { return true }
+        guard let entry = try files(root).entry(at: path), entry.kind == .file else { return false }
+        if try isKept(path, entry, root) { return true }
         guard case .foreign = SidecarDocument.read(try readSidecar(path, files(root))) else { return false }
         return true
     }

@@ -161,8 +161,6 @@ public final class Engine {
     var keptControls: [ZoneID: Digest32] = [:]
     /// Chains of which two valid segments of one number were read.
     var forkedChains: Set<ChainKey> = []
-    /// Chains of which the next segment is not seen, since when (uptime).
-    var waitingSince: [ChainKey: UInt64] = [:]
     /// Chains of which others have seen more than is to be seen here.
     var unseenParts: [ChainKey: UnseenPart] = [:]
     /// Up to where chains were read again as the owner accepted them, or could not be, and when (uptime) that is tried again.

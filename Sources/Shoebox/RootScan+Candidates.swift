@@ -334,6 +334,13 @@ extension RootScan {
             engine.unsettled[key] = .init(stamp: entry.stamp, since: now, otherLooks: otherLooks)
         }
         engine.unsettled[key]?.heldSince = heldSince
+        if let heldSince, now >= heldSince + 60_000 {
+            let shown = engine.display(path, root)
+            try engine.report(
+                "beingWritten", path: shown, "A program has '\(shown)' open for writing.",
+                "It is taken as soon as that is closed. If it stays open for good, as the database of a program does, put it into 'ignore'."
+            )
+        }
         // Its watcher says when it is closed. Where there is none, it is looked at after as long as it has been open so far.
         let pause = heldSince.map { max(settle, min(now - $0, Self.heldMilliseconds)) } ?? settle
         lookAgain(at: path.parent, after: pause, outcome: &outcome)

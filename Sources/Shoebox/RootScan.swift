@@ -180,11 +180,15 @@ struct RootScan {
         let listed = Set(listedAll.map { engine.display($0, root) })
         let top = engine.display(.root, root)
         for code in [
-            "notAFile", "unreadable", "notPublished", "emptied", "sidecarBroken", "sidecarNewer", "folderOffline",
+            "notAFile", "unreadable", "notPublished", "emptied", "sidecarBroken", "sidecarNewer", "sidecarIsFile",
+            "beingWritten",
+            "folderOffline",
         ] {
             for key in engine.openProblems where key.hasPrefix("\(code)||\(top)") {
                 let path = String(key.dropFirst(code.utf8.count + 2))
-                guard path == top || path.hasPrefix(top + "/"), !troubled.contains(path) else { continue }
+                guard path == top || path.hasPrefix(top + "/"), !troubled.contains(path),
+                    try code != "sidecarIsFile" || !isOwnFile(path)
+                else { continue }
                 let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
                 if try isRecursive || listed.contains(path) || listed.contains(parent) || isGone(path, below: listed) {
                     try engine.clearProblem(code, path: path)
@@ -233,7 +237,7 @@ struct RootScan {
             }
             let isIgnored = engine.settings.ignore.ignores(
                 path.appending(entry.name), isDirectory: entry.kind == .directory)
-            var maySpeak = entry.kind == .file && child?.kind != .file && !SidecarName.photos(for: entry.name).isEmpty
+            let maySpeak = entry.kind == .file && child?.kind != .file && !SidecarName.photos(for: entry.name).isEmpty
             // A photo's sidecar is written, and read, also where JSON files are ignored.
             if isIgnored, try !maySpeak || !isBesidePhoto(entry.name, in: id) { continue }
             if let zone = id?.zone, id?.isZoneRoot == true, zone != .none, entry.name == OwnPaths.tags.last {
@@ -292,16 +296,21 @@ struct RootScan {
             case .file:
                 if let child, child.kind == .file {
                     if child.isUnchanged(from: entry.stamp) { continue }
-                    maySpeak = try wasMadeSidecar(entry, of: row(entry.name, child), in: path)
+                    try judgeOwnFile(entry, in: path, folder: id)
                 }
                 if maySpeak {
-                    let standing = try engine.sidecarStanding(entry, in: path, folder: id, root: root)
+                    var standing = try engine.sidecarStanding(entry, in: path, folder: id, root: root)
+                    if case .own = standing, try engine.isMovedFile(entry, at: path.appending(entry.name), root) {
+                        // Renamed over a sidecar, it is what it was, and the photo gets another one.
+                        standing = .foreign
+                        try engine.forgetSidecar(called: entry.name, in: id, root)
+                    }
                     switch standing {
                     case .unchanged, .own:
                         if case .own = standing { listing.sidecars.append(entry) }
-                        // What was here is gone, and no file of its own is in its place.
+                        // A folder that was here is gone, and no file of its own is in its place.
                         if let known = try row(entry.name, child),
-                            try !waitsForReplaced(known, by: entry, isOfPhoto: true, in: path, outcome: &outcome)
+                            try !waitsForReplaced(known, by: entry, in: path, outcome: &outcome)
                         {
                             listing.changed.append(known)
                             replacedFolders.append((known, path.appending(entry.name)))
@@ -358,6 +367,37 @@ struct RootScan {
         }
     }
 
+    /// Tells a person who made a sidecar of what is a file of its own, as by writing its format into it, that it is not read: others
+    /// see it as the file that it was, and it would have to be deleted for them.
+    private mutating func judgeOwnFile(_ entry: DirectoryEntry, in directory: RelativePath, folder: RecordID?) throws {
+        guard let folder, !SidecarName.photos(for: entry.name).isEmpty, try isBesidePhoto(entry.name, in: folder),
+            // What can't be read now is looked at as the file that it was.
+            let bytes = try? files.readAll(directory.appending(entry.name), maxBytes: SidecarDocument.bytesMax)
+        else { return }
+        let shown = engine.display(directory.appending(entry.name), root)
+        if case .foreign = SidecarDocument.read(bytes) { return try engine.clearProblem("sidecarIsFile", path: shown) }
+        let known = try engine.store.read { [root] db in try db.base(named: entry.name, in: folder, root: root) }
+        // What somebody else shared under that name, this user has not written.
+        guard let known, ContentHasher.hash(bytes) != known.contentHash else { return }
+        try engine.report(
+            "sidecarIsFile", path: shown,
+            "'\(shown)' was put there as a file of its own: what is written into it now is not taken for what is said of the photo.",
+            "Delete it, let 'shoebox sync' run, and write it again with its format; or use 'shoebox tag', 'rate' and 'caption'."
+        )
+    }
+
+    /// Whether a file is still one of its own that its user wrote a sidecar into: what has not changed is not looked at again.
+    private func isOwnFile(_ shown: String) throws -> Bool {
+        let top = engine.display(.root, root)
+        guard let path = RelativePath(String(shown.dropFirst(top.utf8.count + 1))), let name = path.last else {
+            return false
+        }
+        return try engine.store.read { [engine, root] db in
+            guard let folder = try db.base(at: path.parent, root: root, top: engine.top(root)) else { return false }
+            return try db.base(named: name, in: folder, root: root)?.kind == .file
+        }
+    }
+
     /// Whether a file that has the name of a sidecar lies beside a known photo.
     private func isBesidePhoto(_ name: FileName, in folder: RecordID?) throws -> Bool {
         guard let folder else { return false }
@@ -368,26 +408,12 @@ struct RootScan {
         }
     }
 
-    /// Whether a person made a sidecar of what was a file of its own beside a photo, as by writing its format into it.
-    private func wasMadeSidecar(_ entry: DirectoryEntry, of known: BaseRow?, in directory: RelativePath) throws -> Bool
-    {
-        guard let known, !SidecarName.photos(for: entry.name).isEmpty,
-            try isBesidePhoto(entry.name, in: known.parent),
-            // What can't be read now is looked at as the file that it was.
-            let bytes = try? files.readAll(directory.appending(entry.name), maxBytes: SidecarDocument.bytesMax),
-            case .document = SidecarDocument.read(bytes)
-        else { return false }
-        // What somebody else shared under that name is nothing that this user has said.
-        return ContentHasher.hash(bytes) != known.contentHash
-    }
-
-    /// Whether a file stands where a folder was, a folder where a file was, or a photo's sidecar where a file was, and has not for long. Until it is as sure as
+    /// Whether a file stands where a folder was, or a folder where a file was, and has not for long. Until it is as sure as
     /// a deletion that the former is gone, and did not turn up elsewhere, neither is taken.
     private mutating func waitsForReplaced(
-        _ known: BaseRow, by entry: DirectoryEntry, isOfPhoto: Bool = false, in directory: RelativePath,
-        outcome: inout ScanOutcome
+        _ known: BaseRow, by entry: DirectoryEntry, in directory: RelativePath, outcome: inout ScanOutcome
     ) throws -> Bool {
-        guard (known.kind == .folder) != (entry.kind == .directory) || isOfPhoto else {
+        guard (known.kind == .folder) != (entry.kind == .directory) else {
             engine.replaced[known.id] = nil
             return false
         }

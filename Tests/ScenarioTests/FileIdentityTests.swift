@@ -79,6 +79,19 @@ import Testing
         }
     }
 
+    @Test func `a photo whose time its server sets after it was taken is published, though no watcher tells`() throws {
+        let (village, alice, second) = try Village.twoDevices(["a.jpg": "one"])
+        alice.machine.mount.unmount()
+        try alice.machine.library.write("b.jpg", "two")
+        try village.pass(6)
+        try #require(alice.tree(.library).count == 2)
+        try alice.machine.library.touch("b.jpg", atNanoseconds: 1_700_000_000_000_000_000)
+        _ = alice.machine.library.takeDirty()
+        alice.machine.mount.mount()
+        try village.pass(10)
+        #expect(second.tree(.library)["b.jpg"] == "two")
+    }
+
     @Test func `photos that seem to have swapped names don't wait for ever for one that can't be read`() throws {
         let (village, alice, second) = try Village.twoDevices(["a.jpg": "one", "b.jpg": "two"])
         try alice.machine.library.move(

@@ -49,20 +49,94 @@ struct MadeSidecarTests {
         }
     }
 
-    @Test func `who writes the format of a sidecar into a JSON file beside a photo has made one`() throws {
+    @Test func `who writes the format of a sidecar into a JSON file of its own is told how to make one`() throws {
         let party = try Party(bob: "readOnly")
         let (alice, disk) = (party.alice, party.alice.machine.library)
         try disk.write("Summer/a.jpg.json", #"{"tags": ["Beach"]}"#)
         try #require(try party.village.settle())
-        #expect(texts(beside: "alice/Summer/a.jpg", party.bob, .shared) == [#"{"tags": ["Beach"]}"#])
-        try disk.write("Summer/a.jpg.json", #"{"format": "shoebox.sidecar/1", "tags": ["Beach"]}"#)
-        #expect(try party.village.settleDeletions())
+        let sidecar = #"{"format": "shoebox.sidecar/1", "tags": ["Beach"]}"#
+        try disk.write("Summer/a.jpg.json", sidecar)
+        try #require(try party.village.settle())
+        party.expectNamed("sidecarIsFile", by: [alice], containing: "Summer/a.jpg.json")
+        #expect(texts(beside: "alice/Summer/a.jpg", party.bob, .shared) == [sidecar])
+        try alice.restart()
+        try #require(try party.village.settle())
+        party.expectNamed("sidecarIsFile", by: [alice], containing: "Summer/a.jpg.json")
+        try disk.delete("Summer/a.jpg.json")
+        try #require(try party.village.settleDeletions())
+        #expect(alice.problems.isEmpty, "\(alice.problems)")
+        try disk.write("Summer/a.jpg.json", sidecar)
+        try #require(try party.village.settle())
         for (index, photo, root) in places {
             let replica = [alice, party.bob, party.carol][index]
             #expect(fields(of: photo, replica, root).map(\.tags) == [["Beach"]], "\(replica.label)")
             #expect(texts(beside: photo, replica, root).count == 1, "\(replica.label)")
             #expect(replica.problems.isEmpty, "\(replica.problems)")
         }
+    }
+
+    @Test func `another program's file that is renamed over a photo's sidecar stays a file, and what was said is kept`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        let takeout = #"{"title": "of another program"}"#
+        try disk.write("Summer/a.json", takeout)
+        #expect(alice.request(.caption(path: alice.path("Summer/a.jpg"), text: "sea")).code == 0)
+        try #require(try party.village.settle())
+        try disk.delete("Summer/a.jpg.json")
+        try disk.move("Summer/a.json", to: "Summer/a.jpg.json")
+        #expect(try party.village.settleDeletions())
+        for (index, photo, root) in places {
+            let replica = [alice, party.bob, party.carol][index]
+            #expect(fields(of: photo, replica, root).map(\.caption) == ["sea"], "\(replica.label)")
+            #expect(texts(beside: photo, replica, root).contains(takeout), "\(replica.label)")
+            #expect(replica.problems.isEmpty, "\(replica.problems)")
+        }
+    }
+
+    @Test
+    func `what somebody shared under a sidecar's name says nothing either where it is moved along with the photo`()
+        throws
+    {
+        let party = try Party(bob: "readWrite")
+        let forger = try Forger(party.bob, zone: party.zone, in: party.village)
+        let forged = #"{"format": "shoebox.sidecar/1", "caption": "forged", "tags": ["Forged"]}"#
+        try forger.send([try forger.photo("a.jpg.json", forged)])
+        try party.village.meet()
+        let (alice, disk) = (party.alice, party.alice.machine.library)
+        try disk.move("Summer/a.jpg", to: "Summer/deep/a.jpg")
+        try disk.move("Summer/a.jpg.json", to: "Summer/deep/a.jpg.json")
+        try party.village.meet()
+        #expect(alice.request(.tag(path: alice.path("Summer/deep/a.jpg"), titles: ["Beach"], isMember: true)).code == 0)
+        try party.village.meet()
+        for (replica, photo, root) in [
+            (alice, "Summer/deep/a.jpg", RootKind.library), (party.carol, "alice/Summer/deep/a.jpg", .shared),
+        ] {
+            #expect(texts(beside: photo, replica, root).contains(forged), "\(replica.label)")
+            let own = texts(beside: photo, replica, root).filter { $0 != forged }
+            #expect(own.count == 1 && own.allSatisfy { $0.contains("Beach") }, "\(replica.label): \(own)")
+            #expect(own.allSatisfy { !$0.lowercased().contains("forged") }, "\(replica.label): \(own)")
+        }
+    }
+
+    @Test func `a file that stands in the way of another's because of a pattern is named`() throws {
+        let (village, alice, second) = try Village.twoDevices(["a.raw": "one"])
+        second.tune = { $0.ignore = IgnoreRules(patterns: ["*.xmp"]) }
+        try second.restart()
+        try second.machine.library.write("a.raw.xmp", "darktable's")
+        try #require(try village.settle())
+        try alice.machine.library.write("a.raw.xmp", "another's")
+        try village.pass(8)
+        village.world.clock.advance(milliseconds: 61_000)
+        try village.pass(8)
+        #expect(
+            second.problems.contains { $0.code == "notApplied" && $0.remedy.contains("ignore") }, "\(second.problems)")
+        try second.machine.library.delete("a.raw.xmp")
+        village.world.clock.advance(milliseconds: 61_000)
+        #expect(try village.settle())
+        #expect(second.problems.isEmpty, "\(second.problems)")
+        #expect(try second.machine.library.text("a.raw.xmp") == "another's")
     }
 
     @Test

@@ -51,13 +51,15 @@ struct Synchronizer {
                 if !outcome.isContainerOffline { continue }
             }
             if let again = outcome.lookAgain, now - progressAt < Self.waitMilliseconds {
-                pause(until: max(again, now + 20))
-                movedAt = max(movedAt, again)
+                // The limit holds also where the look is due long after it.
+                let due = min(max(again, now + 20), progressAt + Self.waitMilliseconds)
+                pause(until: due)
+                movedAt = max(movedAt, due)
                 continue
             }
             if outcome.isContainerOffline { break }
             let pending = try engine.store.read { db in try PendingCounts(db, replica: engine.replica) }
-            guard !pending.isNothing, now - movedAt < patienceMilliseconds else { break }
+            guard !pending.isNothing, now < movedAt + patienceMilliseconds else { break }
             pause(until: now + pauseMilliseconds)
             pauseMilliseconds = min(1_000, pauseMilliseconds * 2)
         }
