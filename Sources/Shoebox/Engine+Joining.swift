@@ -452,7 +452,7 @@ extension Engine {
                 directories.append((row.id, path))
                 continue
             }
-            let operation = FileOperation.remove(row.id, at: path, expecting: row.stamp)
+            let operation = FileOperation.remove(row.id, at: path, expecting: stampByNow(row, at: path, root))
             try note(operation, try removeSidecarFile(of: row.id, besides: path, root: root))
             try note(operation, applier.apply(operation))
         }
@@ -460,6 +460,22 @@ extension Engine {
             try note(.removeDirectory(id, at: path), applier.apply(.removeDirectory(id, at: path)))
         }
         return isWhole
+    }
+
+    /// The stamp that a shown file has by now, if its time is another one and its bytes are what they were: a server may set the
+    /// time some moments after the file was closed. What its user has changed since stays.
+    private func stampByNow(_ row: BaseRow, at path: RelativePath, _ root: RootKind) -> FileStamp {
+        let files = files(root)
+        do throws(FileError) {
+            guard let found = try files.entry(at: path)?.stamp, !found.isUnchanged(from: row.stamp),
+                found.isSameFile(as: row.stamp), found.size == row.stamp.size
+            else { return row.stamp }
+            let (hash, stamp) = try ContentHasher.hash(path, files)
+            return hash == row.contentHash ? stamp : row.stamp
+        } catch {
+            // What can't be read now is looked at as it was, and stays.
+            return row.stamp
+        }
     }
 
     /// Brings back the folder of a share that was deleted as a whole.

@@ -92,6 +92,28 @@ import Testing
         #expect(second.tree(.library)["b.jpg"] == "two")
     }
 
+    @Test(arguments: [false, true])
+    func `a photo whose time its server sets later goes with the share that has ended, and one that was edited is kept`(
+        isEdited: Bool
+    ) throws {
+        let party = try Party(bob: "readWrite")
+        let disk = party.bob.machine.shared
+        #expect(party.alice.request(.stop(share: "Summer")).code == 0)
+        try party.alice.round()
+        if isEdited { try disk.write("alice/Summer/a.jpg", "AAA") }
+        try disk.touch("alice/Summer/a.jpg", atNanoseconds: 1_700_000_000_000_000_000)
+        _ = disk.takeDirty()
+        for _ in 0..<6 {
+            try party.bob.round()
+            _ = disk.takeDirty()
+        }
+        let kept =
+            party.bob.tree(.shared).values.filter { $0 == "AAA" }
+            + party.bob.tree(.library).values.filter { $0 == "AAA" }
+        #expect(isEdited ? !kept.isEmpty : party.bob.tree(.shared)["alice/Summer/a.jpg"] == nil)
+        #expect(party.bob.tree(.shared)["alice/Summer/deep/b.jpg"] == nil)
+    }
+
     @Test func `photos that seem to have swapped names don't wait for ever for one that can't be read`() throws {
         let (village, alice, second) = try Village.twoDevices(["a.jpg": "one", "b.jpg": "two"])
         try alice.machine.library.move(
