@@ -452,9 +452,15 @@ extension Engine {
                 directories.append((row.id, path))
                 continue
             }
-            let operation = FileOperation.remove(row.id, at: path, expecting: stampByNow(row, at: path, root))
+            var operation = FileOperation.remove(row.id, at: path, expecting: row.stamp)
             try note(operation, try removeSidecarFile(of: row.id, besides: path, root: root))
-            try note(operation, applier.apply(operation))
+            var outcome = applier.apply(operation)
+            // Some show the time that a server has set only after they were renamed.
+            if case .stale = outcome, let stamp = stampByNow(row, at: path, root) {
+                operation = .remove(row.id, at: path, expecting: stamp)
+                outcome = applier.apply(operation)
+            }
+            try note(operation, outcome)
         }
         for (id, path) in directories.sorted(by: { $0.1.names.count > $1.1.names.count }) {
             try note(.removeDirectory(id, at: path), applier.apply(.removeDirectory(id, at: path)))
@@ -463,18 +469,18 @@ extension Engine {
     }
 
     /// The stamp that a shown file has by now, if its time is another one and its bytes are what they were: a server may set the
-    /// time some moments after the file was closed. What its user has changed since stays.
-    private func stampByNow(_ row: BaseRow, at path: RelativePath, _ root: RootKind) -> FileStamp {
+    /// time some moments after the file was closed. Nil for what its user has changed since, or what can't be read: that stays.
+    private func stampByNow(_ row: BaseRow, at path: RelativePath, _ root: RootKind) -> FileStamp? {
         let files = files(root)
         do throws(FileError) {
             guard let found = try files.entry(at: path)?.stamp, !found.isUnchanged(from: row.stamp),
-                found.isSameFile(as: row.stamp), found.size == row.stamp.size
-            else { return row.stamp }
+                found.size == row.stamp.size
+            else { return nil }
             let (hash, stamp) = try ContentHasher.hash(path, files)
-            return hash == row.contentHash ? stamp : row.stamp
+            return hash == row.contentHash ? stamp : nil
         } catch {
-            // What can't be read now is looked at as it was, and stays.
-            return row.stamp
+            log("'\(display(path, root))' stays where it was: \(error)")
+            return nil
         }
     }
 
